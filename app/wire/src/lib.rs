@@ -1,0 +1,1 @@
+//! What travels between browser and server: rows, filter language, previews, live messages.

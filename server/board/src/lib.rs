@@ -1,0 +1,1 @@
+//! The in-memory read model: rows, indexes, filter, sort, windows, changes.
