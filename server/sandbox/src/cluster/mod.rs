@@ -1,0 +1,1 @@
+//! The controllers that a real cluster brings itself: garbage collection, namespaces.

@@ -1,0 +1,1 @@
+//! Simulated nodes: scheduler and kubelets as an ordinary client of any API server.
