@@ -1,0 +1,1 @@
+//! The filter language: one parser with positions, used by server and browser.

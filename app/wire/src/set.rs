@@ -1,0 +1,143 @@
+//! Sets of game servers: list rows, one set whole, and the preview of a scale.
+
+use crate::{
+    error::Reason,
+    key::{ServerKey, SetKey},
+    row::Count,
+    server::{ConditionView, EventView},
+};
+use serde::{Deserialize, Serialize};
+
+/// One set in the list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetRow {
+    /// Identity.
+    pub key: SetKey,
+    /// uid of the object.
+    pub uid: String,
+    /// Replicas wanted.
+    pub wanted: u32,
+    /// Servers that exist.
+    pub live: u32,
+    /// Ready servers.
+    pub ready: u32,
+    /// Servers on the newest revision.
+    pub updated: u32,
+    /// Servers by state, most first.
+    pub states: Vec<Count>,
+    /// Servers by opsState, most first.
+    pub ops: Vec<Count>,
+    /// Servers by image of the first container, most first: the revision mix.
+    pub images: Vec<Count>,
+    /// Creation time, Unix seconds.
+    pub created: i64,
+    /// What is wrong with the set, when something is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Reason>,
+}
+
+/// What an id of a set is right now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum IdKind {
+    /// A server has it.
+    Live {
+        /// State of the server.
+        state: String,
+        /// opsState of the server.
+        ops: String,
+        /// Its key.
+        key: ServerKey,
+    },
+    /// Reserved by the spec.
+    Reserved,
+    /// Reserved by the controller since a scale down; re-used first on the next scale up.
+    Implicit,
+    /// Nobody has it and nothing reserves it, below the highest live id.
+    Gap,
+}
+
+/// One cell of the id strip. Runs of equal non-live kinds are one entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdCell {
+    /// First id.
+    pub first: u32,
+    /// Last id, equal to `first` for a live one.
+    pub last: u32,
+    /// What it is.
+    #[serde(flatten)]
+    pub kind: IdKind,
+}
+
+/// One set whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetDetail {
+    /// The list row.
+    pub row: SetRow,
+    /// Ids in order.
+    pub ids: Vec<IdCell>,
+    /// `General` or `ReserveIds`.
+    pub scale_down: String,
+    /// Reserved ids as the spec writes them.
+    pub reserve_ids: Vec<String>,
+    /// Update strategy in words of the resource: `RollingUpdate`, `OnDelete`.
+    pub update_type: String,
+    /// `ReCreate`, `InPlaceIfPossible`, `InPlaceOnly`, or empty.
+    pub pod_update_policy: String,
+    /// `Cascade` or `Delete`.
+    pub reclaim_policy: String,
+    /// Network plugin, empty without one.
+    pub network_type: String,
+    /// Containers of the template: name, image.
+    pub template: Vec<(String, String)>,
+    /// Revisions of live servers with counts, newest first when known.
+    pub revisions: Vec<Count>,
+    /// Conditions.
+    pub conditions: Vec<ConditionView>,
+    /// Recent events.
+    pub events: Vec<EventView>,
+}
+
+/// One server that a scale down would remove.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leaving {
+    /// The server.
+    pub key: ServerKey,
+    /// Its id.
+    pub id: u32,
+    /// opsState.
+    pub ops: String,
+    /// Whether it is in use.
+    pub in_use: bool,
+    /// Why it goes at this place in the order.
+    pub reason: Reason,
+}
+
+/// What a change of replicas would do, decided by the code that does it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScalePreview {
+    /// The set.
+    pub set: SetKey,
+    /// resourceVersion of the set that the preview was computed from; applying with another one is refused.
+    pub resource_version: String,
+    /// Replicas now.
+    pub from: u32,
+    /// Replicas asked for.
+    pub to: u32,
+    /// Who goes, first to last.
+    pub leaving: Vec<Leaving>,
+    /// Ids that join.
+    pub joining: Vec<u32>,
+    /// What to know before.
+    pub warnings: Vec<Reason>,
+}
+
+/// Body of a scale request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScaleRequest {
+    /// Replicas wanted.
+    pub replicas: u32,
+    /// resourceVersion of the preview; a set that changed since is refused with 409.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_version: Option<String>,
+}
