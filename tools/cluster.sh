@@ -41,7 +41,8 @@ build() {
     || ! go_build kubernetes k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager k8s.io/kubernetes/cmd/kubectl; then
     die "the control plane did not build (see above): check that Go reaches its module proxy, then try again"
   fi
-  mv "$bin.new/v3" "$bin.new/etcd" 2>/dev/null || true
+  # Go names a program after the last part of its path, without the version.
+  mv "$bin.new/server" "$bin.new/etcd"
   mv "$bin.new" "$bin"
   say "the control plane is built after $(seconds_since "$began")"
 }
@@ -52,12 +53,12 @@ wait_for() {
   shift 2
   until "$@" >/dev/null 2>&1; do
     if ! process_runs "$dir/$program.pid"; then
-      tail -n 15 "$dir/$program.log" >&2
+      tail -n 5 "$dir/$program.log" >&2
       down quiet
       die "$program ended while it was starting (its last lines are above; the rest is in $dir/$program.log)"
     fi
     if [ "$SECONDS" -ge "$deadline" ]; then
-      tail -n 15 "$dir/$program.log" >&2
+      tail -n 5 "$dir/$program.log" >&2
       down quiet
       die "$what did not happen within 60 s: the machine may be too busy; read $dir/$program.log and try again"
     fi
@@ -98,14 +99,17 @@ start_control_plane() {
     --listen-client-urls "http://127.0.0.1:$ETCD_PORT" --advertise-client-urls "http://127.0.0.1:$ETCD_PORT" \
     --listen-peer-urls "http://127.0.0.1:$ETCD_PEER_PORT" --initial-advertise-peer-urls "http://127.0.0.1:$ETCD_PEER_PORT" \
     --initial-cluster "dev=http://127.0.0.1:$ETCD_PEER_PORT"
+  wait_for "an answer from etcd" etcd node -e 'require("http").get(process.argv[1], (r) => process.exit(r.statusCode === 200 ? 0 : 1)).on("error", () => process.exit(1))' \
+    "http://127.0.0.1:$ETCD_PORT/health"
 
-  # There is no kubelet that could mount service account tokens. The inflight limits are for load tests.
+  # There is no kubelet that could mount service account tokens, and no network in which a Service could lead to this loopback address.
+  # The inflight limits are for load tests.
   process_start "$dir/apiserver" "$bin/kube-apiserver" --etcd-servers "http://127.0.0.1:$ETCD_PORT" \
     --bind-address 127.0.0.1 --advertise-address 127.0.0.1 --secure-port "$API_PORT" --cert-dir "$dir/certs" \
     --service-account-key-file "$dir/service-accounts.key" --service-account-signing-key-file "$dir/service-accounts.key" \
     --service-account-issuer https://pilothouse.invalid --service-cluster-ip-range 10.96.0.0/16 \
     --authorization-mode RBAC --token-auth-file "$dir/tokens.csv" --disable-admission-plugins ServiceAccount \
-    --allow-privileged=true --max-requests-inflight 2000 --max-mutating-requests-inflight 1000
+    --endpoint-reconciler-type none --allow-privileged=true --max-requests-inflight 2000 --max-mutating-requests-inflight 1000
   # The file with the certificate that it makes for itself comes before the port.
   wait_for "the API server's certificate" apiserver test -s "$dir/certs/apiserver.crt"
   write_kubeconfig
@@ -194,6 +198,8 @@ command=${1:-}
 [ $# -eq 0 ] || shift
 case "$command" in
   build) with_lock cluster build ;;
+  # For ./dev test: is there a control plane here, or the means to build one?
+  build-possible) [ -x "$bin/kubectl" ] || have go ;;
   up)
     with_lock cluster build
     with_lock "cluster-up-$(printf '%s' "$dir" | cksum | cut -d ' ' -f 1)" up "$@"
