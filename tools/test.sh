@@ -54,6 +54,9 @@ broke() {
   failed=$((failed + 1))
 }
 
+# What a caller already knows to be wrong counts too, so that the last line never looks better than the run was.
+[ -z "${PILOTHOUSE_FAILED_BEFORE:-}" ] || broke "$PILOTHOUSE_FAILED_BEFORE"
+
 # run_part LABEL COMMAND... : runs it, shows and keeps what it prints, and counts.
 run_part() {
   local label=$1 log=$logs/$1.log began=$SECONDS rc=0
