@@ -1,0 +1,94 @@
+//! The app: contexts that every page uses, the frame, and the routes.
+
+use crate::{
+    Lang, ShellEnv,
+    data::Reader,
+    drawer::{Drawer, DrawerState},
+    frame::{Footer, Header, Nav, Overlays, SandboxBand},
+    i18n::Words,
+    keys::Keys,
+    live::{Live, LiveRoot},
+    pages,
+    selection::Selection,
+    time,
+};
+use leptos::prelude::*;
+use leptos_router::{
+    components::{FlatRoutes, Route, Router},
+    path,
+};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use wire::Totals;
+
+/// What the server tells the browser once, in the page.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Boot {
+    /// As in [`ShellEnv`].
+    pub base_path: String,
+    /// As in [`ShellEnv`].
+    pub sandbox: bool,
+    /// As in [`ShellEnv`].
+    pub version: String,
+    /// As in [`ShellEnv`].
+    pub lang: Lang,
+    /// Server clock when the page was made, Unix milliseconds.
+    pub now: i64,
+    /// Counters of header and menu at that time.
+    pub totals: Totals,
+}
+
+/// The whole page inside `<body>`. The server gives `env`; in the browser it comes with the page.
+#[component]
+#[must_use]
+pub fn App(
+    /// What the server knows.
+    #[prop(optional)]
+    env: Option<ShellEnv>,
+) -> impl IntoView {
+    let boot = SharedValue::new(|| {
+        let env = env.or_else(use_context::<ShellEnv>).unwrap_or_default();
+        let totals = use_context::<Arc<dyn Reader>>().map(|reader| reader.totals()).unwrap_or_default();
+        Boot {
+            base_path: env.base_path,
+            sandbox: env.sandbox,
+            version: env.version,
+            lang: env.lang,
+            now: time::machine_now(),
+            totals,
+        }
+    })
+    .into_inner();
+    provide_context(Words::new(boot.lang));
+    provide_context(Live::new(boot.now, boot.totals.clone()));
+    provide_context(Selection::new());
+    provide_context(Keys::new());
+    provide_context(DrawerState::new());
+    let base = boot.base_path.clone();
+    provide_context(boot);
+
+    view! {
+        <Router base=base>
+            <div class="frame">
+                <Header />
+                <Nav />
+                <main class="main" id="main" tabindex="-1">
+                    <SandboxBand />
+                    <FlatRoutes fallback=pages::NotFound>
+                        <Route path=path!("/") view=pages::DeckPage />
+                        <Route path=path!("/servers") view=pages::ServersPage />
+                        <Route path=path!("/servers/:family/:ns/:name") view=pages::ServerPage />
+                        <Route path=path!("/sets") view=pages::SetsPage />
+                        <Route path=path!("/sets/:family/:ns/:name") view=pages::SetPage />
+                        <Route path=path!("/batches") view=pages::BatchesPage />
+                        <Route path=path!("/batches/:name") view=pages::BatchPage />
+                    </FlatRoutes>
+                </main>
+                <Footer />
+            </div>
+            <Drawer />
+            <Overlays />
+            <LiveRoot />
+        </Router>
+    }
+}

@@ -1,0 +1,53 @@
+//! The HTML document around the app.
+
+use crate::{App, Lang};
+use leptos::{config::LeptosOptions, hydration::HydrationScripts, nonce::use_nonce, prelude::*};
+
+/// What the server knows about this request and itself; it is also put into the context of every render.
+#[derive(Clone, Debug, Default)]
+pub struct ShellEnv {
+    /// Prefix of every URL, `""` or `/x/y` without a slash at the end.
+    pub base_path: String,
+    /// Whether the embedded cluster is behind it.
+    pub sandbox: bool,
+    /// Version of the program.
+    pub version: String,
+    /// Language of this request, see [`Lang::negotiate`].
+    pub lang: Lang,
+}
+
+/// Sets the theme before the first paint, and the language where a host drops cookies: the one thing that cannot
+/// wait for wasm. Dark is the default; `?theme=` (a host) goes before the reader's own choice.
+const BEFORE_PAINT: &str = "(function(){var d=document.documentElement,p=new URLSearchParams(location.search),s={};\
+try{s=localStorage}catch(e){}\
+var t=p.get('theme')||s['pilothouse.theme'];if(t==='light'||t==='dark')d.dataset.theme=t;d.dataset.script='on';\
+var l=s['pilothouse.lang'];if(l&&/^(en|zh|ja)$/.test(l)&&d.lang.slice(0,2)!==l&&!p.has('lang')){p.set('lang',l);\
+location.replace(location.pathname+'?'+p+location.hash)}})()";
+
+/// The whole document. Nothing in it needs inline styles; both scripts carry the nonce of the request.
+#[must_use]
+pub fn shell(env: ShellEnv, options: LeptosOptions) -> impl IntoView {
+    let base = format!("{}/", env.base_path);
+    let root = env.base_path.clone();
+    let style = format!("{}/{}.css", options.site_pkg_dir, options.output_name);
+    let tag = env.lang.tag();
+    view! {
+        <!DOCTYPE html>
+        <html lang=tag data-theme="dark">
+            <head>
+                <meta charset="utf-8" />
+                <meta name="viewport" content="width=device-width, initial-scale=1" />
+                <meta name="color-scheme" content="dark light" />
+                <title>"Pilothouse"</title>
+                <base href=base />
+                <script nonce=use_nonce()>{BEFORE_PAINT}</script>
+                <link rel="icon" href="favicon.svg" type="image/svg+xml" />
+                <link rel="stylesheet" href=style />
+                <HydrationScripts options root />
+            </head>
+            <body>
+                <App env />
+            </body>
+        </html>
+    }
+}
