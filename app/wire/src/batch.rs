@@ -75,6 +75,8 @@ pub enum Effect {
     Removed,
     /// Taken when the server's pod is made the next time.
     NextPod,
+    /// Written down; what runs already is so.
+    SpecOnly,
 }
 
 /// One field of one server, old and new.
@@ -87,6 +89,9 @@ pub struct FieldChange {
     pub container: Option<String>,
     /// Value now; absent when the field is not set.
     pub old: Option<String>,
+    /// What the server runs now, when the field itself is not set (an image from the template).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<String>,
     /// Value after.
     pub new: String,
 }
