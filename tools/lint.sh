@@ -40,8 +40,12 @@ clippy_wasm() {
 
 generated() { if [ -n "$fix" ]; then cargo run -q -p crds --example generate; else cargo run -q -p crds --example generate -- --check; fi; }
 
-# Offline: licences, bans and sources are judged from Cargo.lock and the crates that are here. Known faults (advisories) need the net.
-dependencies() { "$cargo_deny" --offline --all-features --log-level error check --hide-inclusion-graph licenses bans sources; }
+# Licences, bans and sources are judged from Cargo.lock and the crates' own files, which cargo brings here first if a build has not.
+# Known faults (advisories) need a database from the net and change by themselves, so they are not part of this.
+dependencies() {
+  cargo fetch --quiet --locked || { say "Cargo.lock does not fit the Cargo.toml files, or a crate could not be fetched"; return 1; }
+  "$cargo_deny" --offline --all-features --log-level error check --hide-inclusion-graph licenses bans sources
+}
 
 scripts() { "$shellcheck" --external-sources dev tools/*.sh .ci/run; }
 dockerfile() { "$hadolint" Dockerfile; }

@@ -112,8 +112,8 @@ need_component() {
     fmt) component=rustfmt package=rustfmt-web ;;
     clippy) component=clippy package=rust-web-clippy ;;
   esac
-  # A toolchain that was linked into rustup takes no components.
-  if have rustup && [ $# = 0 ] && timeout 120 rustup component add "$component" >&2 && cargo "$sub" --version >/dev/null 2>&1; then return; fi
+  # A toolchain that was linked into rustup takes no components; SETUP_WASM_SKIP_RUSTUP says that rustup's downloads are not to be used.
+  if have rustup && [ $# = 0 ] && [ -z "${SETUP_WASM_SKIP_RUSTUP:-}" ] && timeout 120 rustup component add "$component" >&2 && cargo "$sub" --version >/dev/null 2>&1; then return; fi
   if ! apt_install "cargo $sub" "$package" || ! env "$@" cargo "$sub" --version >/dev/null 2>&1; then
     die "no 'cargo $sub' for this toolchain: run 'rustup component add $component' (or install Debian's $package)"
   fi

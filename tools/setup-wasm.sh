@@ -129,10 +129,18 @@ fi
 built=$work/out/$target/release/deps
 rm -f "$built"/libprobe*
 dir=$(libraries "$debian_rustc")
-as_root mkdir -p "$dir"
-as_root rm -f "$dir"/*.rlib "$dir/.pilothouse-wasm" "$dir/.setup-wasm"
-as_root install -m 0644 "$built"/*.rlib "$dir/"
-links "$debian_rustc" || die "the standard library is built, but a small program does not link with it (see above): report this with the lines above"
-"$debian_rustc" -vV | head -n 1 | as_root tee "$dir/.pilothouse-wasm" >/dev/null
+# Beside its place first, so that a build that runs meanwhile never sees half of it.
+as_root rm -rf "$dir.new" "$dir.old"
+as_root mkdir -p "$dir.new"
+as_root install -m 0644 "$built"/*.rlib "$dir.new/"
+"$debian_rustc" -vV | head -n 1 | as_root tee "$dir.new/.pilothouse-wasm" >/dev/null
+[ ! -d "$dir" ] || as_root mv -T "$dir" "$dir.old"
+as_root mkdir -p "$(dirname "$dir")"
+as_root mv -T "$dir.new" "$dir"
+as_root rm -rf "$dir.old"
+if ! links "$debian_rustc"; then
+  as_root rm -f "$dir/.pilothouse-wasm"
+  die "the standard library is built, but a small program does not link with it (see above): report this with the lines above"
+fi
 say "ready: $("$debian_rustc" --version) builds for $target"
 use_debian
