@@ -384,7 +384,7 @@ mod tests {
             "tolerations": [{"key": "dedicated", "value": "x", "effect": "NoSchedule"}]}));
         assert_eq!(bound(schedule(&tolerant, &all(&machines), &HashMap::new())), "b");
         let any = pod(
-            json!({"containers": [], "nodeSelector": {"zone": "a"}, "tolerations": [{"operator": "Exists"}]}),
+            &json!({"containers": [], "nodeSelector": {"zone": "a"}, "tolerations": [{"operator": "Exists"}]}),
         );
         assert_eq!(bound(schedule(&any, &all(&machines), &HashMap::new())), "a");
     }
