@@ -1,9 +1,10 @@
-// Checks that need no compiler: the locale files hold the same texts, no source file is too long, each begins by saying what it is.
+// Checks that need no compiler: all languages hold the same texts, no source file is too long, each begins by saying what it is.
 // Usage: node tools/check-files.mjs ; prints each finding as PATH: WHAT, exit code 1 when there is one.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { filesUnder } from './site.mjs';
 
 const localeFolder = 'app/locales';
 export const maxLines = 1000;
@@ -21,7 +22,7 @@ export function flatten(value, prefix = '', out = new Map()) {
 /** The places where a text takes a value, such as {count}, sorted. */
 export const placeholders = (text) => [...new Set(String(text).match(/\{[^{}]*\}/g) ?? [])].sort();
 
-/** Findings about locale files, given as {name: parsed JSON}: missing keys, empty texts, values that another language does not take. */
+/** Findings about the texts, given as {language: parsed JSON}: missing keys, empty texts, values that another language does not take. */
 export function compareLocales(locales) {
   const findings = [];
   const texts = Object.entries(locales).map(([name, json]) => [name, flatten(json)]);
@@ -94,12 +95,13 @@ function main() {
   const files = listed.split('\0').filter((path) => path !== '' && existsSync(path));
   for (const path of files) findings.push(...checkSource(path, readFileSync(path, 'utf8')));
 
+  // app/locales/LANGUAGE/PART.json: a text's key is PART and its path in the file.
   const locales = {};
-  for (const name of existsSync(localeFolder) ? readdirSync(localeFolder).sort() : []) {
-    if (!name.endsWith('.json')) continue;
+  for (const name of filesUnder(localeFolder).filter((path) => path.endsWith('.json'))) {
+    const [language, ...part] = name.slice(0, -'.json'.length).split('/');
     const text = readFileSync(join(localeFolder, name), 'utf8');
     try {
-      locales[name] = JSON.parse(text);
+      (locales[language] ??= {})[part.join('/')] = JSON.parse(text);
       findings.push(...duplicateKeys(text).map((key) => `${localeFolder}/${name}: the key '${key}' is there twice`));
     } catch (e) {
       findings.push(`${localeFolder}/${name}: ${e.message}`);

@@ -124,13 +124,10 @@ start_control_plane() {
 }
 
 install_resources() {
-  if ! compgen -G "crds/yaml/*.yaml" >/dev/null; then
-    say "crds/yaml holds no resource definitions: none installed"
-    return
-  fi
-  kubectl apply --server-side --force-conflicts -f crds/yaml/ >&2 || die "the API server refused our resource definitions (see above)"
-  kubectl wait --for condition=Established --timeout 30s -f crds/yaml/ >/dev/null 2>"$dir/wait.log" \
-    || { grep -v 'no matching resources' "$dir/wait.log" >&2; die "our resource definitions were accepted but are not served (kubectl get crd says why)"; }
+  # Batches live in a namespace of their own.
+  printf 'apiVersion: v1\nkind: Namespace\nmetadata: { name: pilothouse-system }\n' | kubectl apply --server-side --force-conflicts -f - >&2
+  kubectl apply --server-side --force-conflicts -f crds/yaml/ >&2 || die "the API server refused our resource definitions (see above): mend crds/ and generate crds/yaml anew"
+  kubectl wait --for condition=Established --timeout 30s crd --all >/dev/null || die "our resource definitions were accepted but are not served: './dev cluster kubectl get crd -o yaml' says why"
 }
 
 start_nodes() {

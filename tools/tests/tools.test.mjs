@@ -1,4 +1,4 @@
-// Tests of the tools behind ./dev that decide something: bundling styles, comparing locale files, judging source files.
+// Tests of the tools behind ./dev that decide something: bundling styles, comparing languages, judging source files.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkSource, compareLocales, duplicateKeys, maxLines } from '../check-files.mjs';
@@ -32,19 +32,19 @@ test('an import of a form that browsers know and we do not is refused, not dropp
   assert.throws(() => styles({ 'style/main.css': '@import "a.css" screen;' }), /only @import "file\.css"/);
 });
 
-test('locale files with the same texts and the same values agree', () => {
-  assert.deepEqual(compareLocales({ 'en.json': { a: { b: '{n} servers' } }, 'zh.json': { a: { b: '{n} 台服务器' } } }), []);
+test('languages with the same texts and the same values agree', () => {
+  assert.deepEqual(compareLocales({ en: { a: { b: '{n} servers' } }, zh: { a: { b: '{n} 台服务器' } } }), []);
 });
 
 test('a missing text, an empty one and a forgotten value are each found by name', () => {
   const findings = compareLocales({
-    'en.json': { deck: { title: 'Deck', count: '{n} servers' }, only: 'here' },
-    'ja.json': { deck: { title: ' ', count: 'サーバー' } },
+    en: { deck: { title: 'Deck', count: '{n} servers' }, only: 'here' },
+    ja: { deck: { title: ' ', count: 'サーバー' } },
   });
   assert.deepEqual(findings, [
-    "ja.json: 'deck.count' takes [], in en.json it is [{n}]",
-    "ja.json: 'deck.title' is no text or an empty one",
-    "ja.json: no text for 'only' (en.json has one)",
+    "ja: 'deck.count' takes [], in en it is [{n}]",
+    "ja: 'deck.title' is no text or an empty one",
+    "ja: no text for 'only' (en has one)",
   ]);
 });
 
