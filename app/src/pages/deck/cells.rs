@@ -346,7 +346,7 @@ fn Header(deck: Deck, index: usize, key: SetKey) -> impl IntoView {
                 .into_iter()
                 .map(|(state, count)| (look::state_tone(&state).fill(), count, state))
                 .collect::<Vec<_>>();
-            view! { <crate::pages::mix::MixBar parts /> }
+            view! { <crate::pages::sets::mix::MixBar parts /> }
         })
     };
     let title = if key.name.is_empty() {

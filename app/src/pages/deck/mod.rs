@@ -25,6 +25,7 @@ mod twin;
 mod wires;
 
 pub use tiles::History;
+pub(crate) use tools::Swatch;
 
 use crate::{
     i18n::use_words,

@@ -45,7 +45,7 @@ pub fn MixBar(
         .collect_view();
     view! {
         <span class="mix" title=title.clone()>
-            <svg viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label=title>{rects}</svg>
+            <svg viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label=title.clone()>{rects}</svg>
         </span>
     }
 }
