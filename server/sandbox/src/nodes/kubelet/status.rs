@@ -15,6 +15,9 @@ use super::{Local, Machine};
 /// The whole status that the pod should have. Conditions of other writers are kept, and times move only on change.
 pub fn status(pod: &Pod, local: &Local, now: Timestamp, machine: &Machine<'_>) -> PodStatus {
     let old = &pod.status;
+    // A deletion raises the generation too. The status says so when all has ended, not in a write of its own.
+    let ending = pod.is_deleting() && local.app.iter().any(|memory| memory.final_exit().is_none());
+    let generation = if ending { old.observed_generation } else { pod.metadata.generation };
     let forced = forced_phase(pod).filter(|_| !pod.is_deleting());
     let initialized = initialized(pod, local);
     let statuses = |memories: &[Memory], specs: &[Container], waits_for: &str| -> Vec<ContainerStatus> {
@@ -27,7 +30,7 @@ pub fn status(pod: &Pod, local: &Local, now: Timestamp, machine: &Machine<'_>) -
     let phase = forced.map_or_else(|| phase(pod, local), Into::into);
     let ip = if pod.spec.host_network { Some(machine.ip.to_owned()) } else { local.ip.clone() };
     let mut wanted = PodStatus {
-        observed_generation: pod.metadata.generation,
+        observed_generation: generation,
         phase: Some(phase),
         reason: forced.map(|_| "Simulated".into()).or_else(|| old.reason.clone()),
         message: forced
@@ -229,7 +232,7 @@ fn conditions(pod: &Pod, wanted: &PodStatus, initialized: bool, now: Timestamp) 
             last_transition_time: Some(second(now)),
             reason: text(reason.into()),
             message: text(message),
-            observed_generation: pod.metadata.generation,
+            observed_generation: wanted.observed_generation,
         };
         match all.iter_mut().find(|condition| condition.kind == kind) {
             Some(old) => {

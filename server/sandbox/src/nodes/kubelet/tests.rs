@@ -230,12 +230,15 @@ fn deletion_waits_for_the_process_and_never_longer_than_the_grace() {
             Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(life.now));
         life.pod.metadata.deletion_grace_period_seconds = (grace > 0).then_some(grace);
         life.pod.spec.termination_grace_period_seconds = Some(grace);
+        life.pod.metadata.generation = Some(2);
+        let writes = life.writes;
         if ends_after > 0 {
             assert_eq!(life.look().wake, Some(after(life.now, Duration::from_millis(ends_after))));
             assert!(!life.removed && life.condition("Ready").0 == "True");
         }
         life.seconds(1);
         assert!(life.removed);
+        assert_eq!(life.writes, writes + 1, "one status for the end, none before");
         let ended = life.container().state.terminated.clone().unwrap();
         assert_eq!((ended.exit_code, life.phase()), (code, phase));
         assert_eq!(life.condition("Ready").0, "False");
