@@ -199,7 +199,7 @@ case "$command" in
   build-possible) [ -x "$bin/kubectl" ] || have go ;;
   up)
     with_lock cluster build
-    with_lock "cluster-up-$(printf '%s' "$dir" | cksum | cut -d ' ' -f 1)" up "$@"
+    lock_dir=$dir with_lock up up "$@"
     ;;
   down) down ;;
   status) status ;;

@@ -45,13 +45,14 @@ apt_install() {
   fi
 }
 
-# One at a time over all clones: building the same tool twice at once wastes both. with_lock NAME COMMAND...
+# with_lock NAME COMMAND... : one at a time over all clones; building the same tool twice at once wastes both. `lock_dir` is where
+# the lock lies when not in the cache.
 with_lock() {
   local name=$1
   shift
   if have flock; then
     (
-      exec 8>"$cache/$name.lock"
+      exec 8>"${lock_dir:-$cache}/$name.lock"
       if ! flock -n 8; then
         say "another ./dev is busy with $name; waiting for it"
         flock 8
