@@ -22,6 +22,18 @@ where
     Ok(serde_json::from_value(value).unwrap_or_default())
 }
 
+/// Reads a field where null stands for its default, as Go programs write empty lists, maps and times.
+///
+/// # Errors
+/// When the value is neither null nor of the field's shape.
+pub fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
+}
+
 /// Reads a list and leaves out the entries that have another shape; anything but a list is an empty one.
 ///
 /// # Errors

@@ -26,15 +26,27 @@ pub struct GameServerContainer {
 #[serde(rename_all = "camelCase")]
 pub struct Resources {
     /// Dynamic resource claims by name; kept as written and not used.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub claims: Vec<ResourceClaim>,
     /// The most of each resource that the container may use.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     #[schemars(schema_with = "crate::schema::quantities")]
     pub limits: BTreeMap<String, Quantity>,
     /// The least of each resource that the container needs.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     #[schemars(schema_with = "crate::schema::quantities")]
     pub requests: BTreeMap<String, Quantity>,
 }

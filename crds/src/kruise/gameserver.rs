@@ -53,7 +53,11 @@ pub struct GameServerSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_disabled: Option<bool>,
     /// What this server's containers have instead of the template's values.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub containers: Vec<GameServerContainer>,
 }
@@ -65,7 +69,7 @@ pub struct GameServerStatus {
     /// Always `Ready`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub desired_state: Option<String>,
-    /// State of the server, see [`super::GameServerState`]; may be empty.
+    /// Unknown, Creating, Ready, NotReady, Crash, Updating, Deleting, PreDelete, PreUpdate, or empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_state: Option<String>,
     /// Addresses.
@@ -76,7 +80,11 @@ pub struct GameServerStatus {
     #[schemars(schema_with = "crate::schema::any_object")]
     pub pod_status: Option<Value>,
     /// Last result of each service quality.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     pub service_qualities_conditions: Vec<ServiceQualityCondition>,
     /// The update priority that the pod really carries.
     #[serde(
@@ -97,8 +105,12 @@ pub struct GameServerStatus {
     /// When this status last changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
-    /// What is wrong, or not, with the pod, its node and its volumes; types in [`condition_types`].
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// What is wrong, or not: PodNormal, NodeNormal, PersistentVolumeNormal.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     pub conditions: Vec<GameServerCondition>,
 }
 

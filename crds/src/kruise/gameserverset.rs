@@ -42,7 +42,11 @@ pub struct GameServerSetSpec {
     #[schemars(range(min = 0))]
     pub replicas: i32,
     /// Template of the pods.
-    #[serde(default, skip_serializing_if = "GameServerTemplate::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "GameServerTemplate::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     pub game_server_template: GameServerTemplate,
     /// Name of the headless Service; the set's name when empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,7 +60,11 @@ pub struct GameServerSetSpec {
     #[schemars(schema_with = "reserve_ids")]
     pub reserve_game_server_ids: Vec<IntOrString>,
     /// Probes and what their results do.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     #[schemars(length(max = 32))]
     pub service_qualities: Vec<ServiceQuality>,
     /// How servers get a new template.
@@ -84,19 +92,19 @@ pub struct GameServerSetStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// `spec.replicas` as last seen; read by the scale subresource.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::null_is_default")]
     pub replicas: i32,
     /// Pods that exist, terminating ones included.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::null_is_default")]
     pub current_replicas: i32,
     /// Pods that are ready.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::null_is_default")]
     pub ready_replicas: i32,
     /// Pods that have been ready for `minReadySeconds`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::null_is_default")]
     pub available_replicas: i32,
     /// Pods on the newest template.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::null_is_default")]
     pub updated_replicas: i32,
     /// Pods on the newest template that are ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -142,7 +150,11 @@ pub struct GameServerSetStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collision_count: Option<i32>,
     /// Why the set is not, or not yet, what its spec says.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
 }

@@ -25,10 +25,18 @@ pub struct Lifecycle {
 #[serde(rename_all = "camelCase")]
 pub struct LifecycleHook {
     /// Labels that hold the step.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     pub labels_handler: BTreeMap<String, String>,
     /// Finalizers that hold the step.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     pub finalizers_handler: Vec<String>,
     /// Makes the pod not ready while the step is held.
     #[serde(default, skip_serializing_if = "Option::is_none")]

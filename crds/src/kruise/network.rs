@@ -13,7 +13,11 @@ pub struct Network {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_type: Option<String>,
     /// Parameters in the plugin's own words.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     pub network_conf: Vec<NetworkConfParam>,
 }
 
@@ -22,10 +26,10 @@ pub struct Network {
 #[serde(rename_all = "camelCase")]
 pub struct NetworkConfParam {
     /// Name of the parameter.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::null_is_default")]
     pub name: String,
     /// Its value as text.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::null_is_default")]
     pub value: String,
 }
 
@@ -50,15 +54,23 @@ pub struct NetworkStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_type: Option<String>,
     /// Addresses inside the cluster.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     pub internal_addresses: Vec<NetworkAddress>,
     /// Addresses that players use.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     pub external_addresses: Vec<NetworkAddress>,
-    /// What is wanted, see [`NetworkState`].
+    /// What is wanted: Ready, or NotReady when the server is isolated on purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub desired_network_state: Option<String>,
-    /// What is, see [`NetworkState`].
+    /// What is: Ready, Waiting or NotReady.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_network_state: Option<String>,
     /// When the network was first asked for.
@@ -74,10 +86,14 @@ pub struct NetworkStatus {
 #[serde(rename_all = "camelCase")]
 pub struct NetworkAddress {
     /// IP address; always written, may be empty.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::null_is_default")]
     pub ip: String,
     /// Single ports.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     pub ports: Vec<NetworkPort>,
     /// A contiguous range of ports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,7 +108,7 @@ pub struct NetworkAddress {
 #[serde(rename_all = "camelCase")]
 pub struct NetworkPort {
     /// Name of the port.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::null_is_default")]
     pub name: String,
     /// `TCP`, `UDP`, `SCTP`, or a plugin's own word.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -160,17 +160,14 @@ impl JsonSchema for OpsState {
 
 /// The CEL twin of [`OpsState::looks_like`]. `unless` is a CEL condition that ends in `||`, or empty.
 pub(crate) fn looks_like_rule(unless: &str) -> Value {
-    let quoted = |text: &str| format!("'{text}'");
-    let exact = OpsState::KNOWN.map(quoted).join(", ");
-    let lower = OpsState::KNOWN.map(|known| quoted(&known.to_ascii_lowercase())).join(", ");
+    let known = OpsState::KNOWN.map(|known| format!("'{known}'")).join(", ");
     let squeezed = "self.trim().replace(' ', '').lowerAscii()";
-    let meant = OpsState::KNOWN
-        .map(|known| format!("{squeezed} == '{}' ? '{known}' : ", known.to_ascii_lowercase()))
-        .concat();
     json!({
-        "rule": format!("{unless}self in [{exact}] || !({squeezed} in [{lower}])"),
+        "rule": format!("{unless}[{known}].all(known, self == known || {squeezed} != known.lowerAscii())"),
         "message": format!("opsState differs only in case or blanks from one of {}", OpsState::KNOWN.join(", ")),
-        "messageExpression": format!("'opsState looks like a known value: write ' + ({meant}'')"),
+        "messageExpression": format!(
+            "'opsState looks like a known value: write ' + [{known}].filter(known, {squeezed} == known.lowerAscii())[0]"
+        ),
     })
 }
 

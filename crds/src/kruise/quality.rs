@@ -65,7 +65,11 @@ pub struct ServiceQuality {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub termination_grace_period_seconds: Option<i64>,
     /// What results do, in this order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     #[schemars(length(max = 32))]
     pub service_quality_action: Vec<ServiceQualityAction>,
 }
@@ -103,14 +107,26 @@ pub struct ServiceQualityAction {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_disabled: Option<bool>,
     /// Accepted and not used.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub containers: Vec<GameServerContainer>,
     /// Annotations to set on the game server.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     pub annotations: BTreeMap<String, String>,
     /// Labels to set on the game server.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     pub labels: BTreeMap<String, String>,
 }
 

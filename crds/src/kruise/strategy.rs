@@ -70,7 +70,8 @@ pub struct ScaleStrategy {
     )]
     #[schemars(schema_with = "crate::schema::int_or_string")]
     pub max_unavailable: Option<IntOrString>,
-    /// What becomes of the ids that a scale down removes, see [`ScaleDownStrategyType`]. Other texts act as `General`.
+    /// What becomes of the ids that a scale down removes. General (also when empty): the next scale up uses them again.
+    /// ReserveIds: they stay reserved until somebody takes them out of the list. Other texts act as General.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale_down_strategy_type: Option<String>,
 }

@@ -39,7 +39,11 @@ pub struct GameServerTemplate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reclaim_policy: Option<String>,
     /// Claims that every server gets one of each; kept as written, see [`Self::claims`].
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     pub volume_claim_templates: Vec<Value>,
     /// `metadata` and `spec` of the pod, and whatever else was written.
     #[serde(flatten)]

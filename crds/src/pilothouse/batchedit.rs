@@ -32,6 +32,24 @@ use crate::lenient::is_false;
     printcolumn(name = "Target", type_ = "string", json_path = ".spec.target.query", priority = 1),
     printcolumn(name = "Message", type_ = "string", json_path = ".status.message", priority = 1)
 )]
+#[schemars(extend("x-kubernetes-validations" = [
+    {
+        "rule": "self.target == oldSelf.target && self.change == oldSelf.change && has(self.author) == has(oldSelf.author) && (!has(self.author) || self.author == oldSelf.author)",
+        "message": "a batch cannot be changed once it was made, only cancelled",
+    },
+    {
+        "rule": "has(self.policy) == has(oldSelf.policy) && (!has(self.policy) || self.policy == oldSelf.policy)",
+        "message": "a batch's policy cannot be changed once it was made",
+    },
+    {
+        "rule": "has(self.previewToken) == has(oldSelf.previewToken) && (!has(self.previewToken) || self.previewToken == oldSelf.previewToken) && has(self.idempotencyKey) == has(oldSelf.idempotencyKey) && (!has(self.idempotencyKey) || self.idempotencyKey == oldSelf.idempotencyKey)",
+        "message": "a batch's preview token and idempotency key cannot be changed once it was made",
+    },
+    {
+        "rule": "!(has(oldSelf.cancelled) && oldSelf.cancelled) || (has(self.cancelled) && self.cancelled)",
+        "message": "a cancelled batch stays cancelled",
+    },
+]))]
 pub struct BatchEditSpec {
     /// Who asked for it; nobody in particular when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,7 +59,11 @@ pub struct BatchEditSpec {
     /// What to change on each of them.
     pub change: BatchChange,
     /// What the author allowed to happen to servers that are in use.
-    #[serde(default, skip_serializing_if = "BatchPolicy::is_default")]
+    #[serde(
+        default,
+        skip_serializing_if = "BatchPolicy::is_default",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     pub policy: BatchPolicy,
     /// Token of the preview that the author saw. With it the targets must come out the same, or the batch fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,7 +74,7 @@ pub struct BatchEditSpec {
     #[schemars(length(max = 256))]
     pub idempotency_key: Option<String>,
     /// Stops the batch: what was changed stays, the rest is left alone.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_false", deserialize_with = "crate::lenient::null_is_default")]
     pub cancelled: bool,
 }
 
@@ -64,7 +86,11 @@ pub struct Author {
     #[schemars(length(min = 1, max = 1024))]
     pub user: String,
     /// Groups of the user.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     #[schemars(length(max = 256))]
     pub groups: Vec<String>,
     /// Unique id of the user, where the cluster has one.
@@ -76,13 +102,21 @@ pub struct Author {
 /// Which servers a batch is for: exactly one of a filter and a list.
 #[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "has(self.query) != (has(self.keys) && self.keys.size() > 0)",
+    "message": "the target of a batch is either a query or keys",
+}]))]
 pub struct BatchTarget {
     /// Filter text, in the language of the search box.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 4096))]
     pub query: Option<String>,
     /// Explicit servers, each as `family/namespace/name`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     #[schemars(length(max = 5000), inner(length(max = 350), regex(pattern = r"^[a-z]+/[^/]+/[^/]+$")))]
     pub keys: Vec<String>,
 }
@@ -90,6 +124,10 @@ pub struct BatchTarget {
 /// What to change. At least one field is given; what is absent stays as it is.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "has(self.opsState) || has(self.deletionPriority) || (has(self.images) && self.images.size() > 0)",
+    "message": "a batch changes at least one field",
+}]))]
 pub struct BatchChange {
     /// New operational state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,7 +136,11 @@ pub struct BatchChange {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deletion_priority: Option<i32>,
     /// New images, one per container.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["container"]))]
     pub images: Vec<ImageChange>,
 }
@@ -120,10 +162,10 @@ pub struct ImageChange {
 #[serde(rename_all = "camelCase")]
 pub struct BatchPolicy {
     /// A change that stops a server (opsState `Kill`) also reaches servers in use.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_false", deserialize_with = "crate::lenient::null_is_default")]
     pub override_in_use: bool,
     /// A change that restarts containers also reaches servers in use; without it they are left out.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_false", deserialize_with = "crate::lenient::null_is_default")]
     pub also_restart_in_use: bool,
 }
 
@@ -166,10 +208,10 @@ impl BatchPhase {
 #[serde(rename_all = "camelCase")]
 pub struct BatchEditStatus {
     /// How far it is.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::null_is_default")]
     pub phase: BatchPhase,
     /// Results, counted.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::null_is_default")]
     pub totals: BatchTotals,
     /// Number of target pieces; absent until all of them are written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -181,7 +223,11 @@ pub struct BatchEditStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Time>,
     /// Details for people and machines.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
     /// One sentence for people.
@@ -194,21 +240,21 @@ pub struct BatchEditStatus {
 #[serde(rename_all = "camelCase")]
 pub struct BatchTotals {
     /// All targets.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::null_is_default")]
     pub total: i32,
     /// Changed by this batch.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::null_is_default")]
     pub changed: i32,
     /// Had the new value already.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::null_is_default")]
     pub unchanged: i32,
     /// Left alone on purpose, such as servers in use.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::null_is_default")]
     pub left_out: i32,
     /// Tried without success.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::null_is_default")]
     pub failed: i32,
     /// Not tried yet.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::null_is_default")]
     pub pending: i32,
 }

@@ -32,7 +32,11 @@ pub struct BatchEditProgressSpec {
     #[schemars(range(min = 0))]
     pub piece: i32,
     /// Results in the order in which they became known. A target without one is pending.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     #[schemars(length(max = 1000), extend("x-kubernetes-list-type" = "atomic"))]
     pub results: Vec<TargetResult>,
     /// Time of the last result.

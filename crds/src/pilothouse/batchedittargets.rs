@@ -57,7 +57,11 @@ pub struct FrozenTarget {
     #[schemars(length(max = 64))]
     pub pod_uid: Option<String>,
     /// What changes, from what to what.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::lenient::null_is_default"
+    )]
     #[schemars(length(max = 64))]
     pub fields: Vec<FieldChange>,
     /// What the batch will do with it.
