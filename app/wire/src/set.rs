@@ -126,6 +126,9 @@ pub struct ScalePreview {
     pub to: u32,
     /// Who goes, first to last.
     pub leaving: Vec<Leaving>,
+    /// Who stays although the plain order of ids would take it: Allocated, Maintaining, or others go first.
+    #[serde(default)]
+    pub staying: Vec<Leaving>,
     /// Ids that join.
     pub joining: Vec<u32>,
     /// What to know before.
