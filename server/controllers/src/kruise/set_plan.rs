@@ -504,3 +504,7 @@ pub(super) fn list(names: &[String]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+#[path = "set_plan_tests.rs"]
+mod tests;
