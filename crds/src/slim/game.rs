@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::{slim_metadata, slim_resource};
+use crate::hash::hash_json;
 use crate::kruise::{GameServerSetSpec, GameServerSetStatus, GameServerSpec, GameServerStatus};
 use crate::lenient::salvage;
 
@@ -20,6 +21,8 @@ pub struct SlimGameServer {
     pub spec_error: Option<String>,
     /// The status without `podStatus`; absent when there is none yet.
     pub status: Option<GameServerStatus>,
+    /// [`hash_json`] of `status.podStatus`, which is not kept: enough to see whether the copy is current.
+    pub pod_status_hash: Option<u64>,
 }
 
 slim_resource!(
@@ -75,12 +78,11 @@ fn status<T: Default + serde::de::DeserializeOwned>(value: Value) -> Option<T> {
 impl<'de> Deserialize<'de> for SlimGameServer {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut raw = Raw::deserialize(deserializer)?;
-        if let Some(status) = raw.status.as_object_mut() {
-            status.remove("podStatus");
-        }
+        let pod_status = raw.status.as_object_mut().and_then(|status| status.remove("podStatus"));
         let (spec, spec_error) =
             if raw.spec.is_null() { (GameServerSpec::default(), None) } else { salvage(raw.spec) };
-        Ok(Self { metadata: raw.metadata, spec, spec_error, status: status(raw.status) })
+        let pod_status_hash = pod_status.as_ref().map(hash_json);
+        Ok(Self { metadata: raw.metadata, spec, spec_error, status: status(raw.status), pod_status_hash })
     }
 }
 
