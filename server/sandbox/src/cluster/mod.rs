@@ -1,1 +1,23 @@
-//! The controllers that a real cluster brings itself: garbage collection, namespaces.
+//! The controllers that a real cluster brings itself, so only for the sandbox: garbage collection by owners, the end of
+//! namespaces, their default service accounts, and pods whose node is gone.
+//!
+//! They are ordinary clients. Kinds are discovered, custom ones too, and watched by metadata only; everything happens
+//! in answer to a watch event. On a cluster with a kube-controller-manager they would fight it.
+
+mod collector;
+mod graph;
+mod item;
+mod kinds;
+mod pods;
+mod writes;
+
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+
+/// Runs the cluster controllers until `stop` is cancelled. An API server that is away for a while, or not there yet,
+/// is waited for.
+pub async fn run(client: Client, stop: CancellationToken) {
+    let collector = collector::run(client.clone(), stop.clone());
+    let pods = pods::run(client, stop);
+    tokio::join!(Box::pin(collector), Box::pin(pods));
+}
