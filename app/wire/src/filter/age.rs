@@ -47,6 +47,9 @@ impl Unit {
 const MAX_SECONDS: u64 = 100_000_000_000;
 
 impl Age {
+    /// Longer than anything: the end of a range without one, such as `1w-`.
+    pub const OPEN: Self = Self { count: MAX_SECONDS, unit: Unit::Second };
+
     /// Reads `2h` or `1h30m`; `None` if it is no age.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

@@ -111,14 +111,14 @@ pub enum Value {
     Number {
         /// Lowest number.
         from: i64,
-        /// Highest number, not below `from`.
+        /// Highest number, not below `from`; [`i64::MAX`] for a range without an end.
         to: i64,
     },
     /// An age, or a range of them.
     Age {
         /// Lowest age.
         from: Age,
-        /// Highest age, not below `from`.
+        /// Highest age, not below `from`; [`Age::OPEN`] for a range without an end.
         to: Age,
     },
     /// The empty value of a number or an age: unknown.

@@ -84,7 +84,7 @@ impl Term {
     pub fn matches<F: Fields + ?Sized>(&self, row: &F) -> bool {
         match self.field.kind() {
             FieldKind::Text => self.matches_text(row),
-            FieldKind::Number => matches_number(&self.test, number(&self.field, row)),
+            FieldKind::Number => matches_number(&self.test, self.field.number_of(row)),
             FieldKind::Age => matches_age(&self.test, row.age_seconds()),
         }
     }
@@ -154,18 +154,26 @@ fn text(value: &Value) -> &str {
     }
 }
 
-fn number<F: Fields + ?Sized>(field: &Field, row: &F) -> Option<i64> {
-    match field {
-        Field::Id => row.id(),
-        Field::Players => row.players(),
-        Field::Restarts => row.restarts(),
-        Field::DeletionPriority => row.deletion_priority(),
-        Field::UpdatePriority => row.update_priority(),
-        _ => None,
+impl Field {
+    /// The number that a row has in this field; `None` for fields of other kinds too.
+    pub fn number_of<F: Fields + ?Sized>(&self, row: &F) -> Option<i64> {
+        match self {
+            Self::Id => row.id(),
+            Self::Players => row.players(),
+            Self::Restarts => row.restarts(),
+            Self::DeletionPriority => row.deletion_priority(),
+            Self::UpdatePriority => row.update_priority(),
+            _ => None,
+        }
+    }
+
+    /// Calls `seen` with every text that a row has in this field, for a missing one perhaps with the empty text;
+    /// never for fields of other kinds.
+    pub fn texts_of<F: Fields + ?Sized>(&self, row: &F, seen: &mut dyn FnMut(&str)) {
+        visit(self, row, seen);
     }
 }
 
-/// Calls `seen` with every value of a text field.
 fn visit<F: Fields + ?Sized>(field: &Field, row: &F, seen: &mut dyn FnMut(&str)) {
     match field {
         Field::Name => seen(row.name()),

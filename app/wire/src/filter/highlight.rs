@@ -48,7 +48,7 @@ pub fn highlight(text: &str) -> Vec<Token> {
     for lexeme in lex(text) {
         match lexeme {
             Lexeme::Open(span) | Lexeme::Close(span) => {
-                tokens.push(Token { span, kind: TokenKind::Parenthesis })
+                tokens.push(Token { span, kind: TokenKind::Parenthesis });
             }
             Lexeme::Word(word) => word_tokens(&word, &mut tokens),
         }

@@ -8,7 +8,7 @@
 //! - The first operator of a word splits it, so a value may hold `:` (`image:game:1.12`).
 //! - `:` or `=` equals any of a comma list, `!=` none of it, `~` contains (any of the list; with `*` a glob over
 //!   the whole value), `>` `>=` `<` `<=` compare.
-//! - Numbers (`id players restarts dp up`) take ranges such as `0-499` or `-5--1`. Ages are `90s 30m 2h 3d 1w`;
+//! - Numbers (`id players restarts dp up`) take ranges such as `0-499`, `-5--1` or `100-`. Ages are `90s 30m 2h 3d 1w`;
 //!   `age:2h` is every age that reads as two hours, so 2 h up to just under 3 h.
 //! - Double quotes hold blanks, commas, parentheses and operators; in them `\` takes the next character as it is.
 //! - Values compare without case. A missing value equals the empty one (`label.zone:`), and no comparison

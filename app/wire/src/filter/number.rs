@@ -1,4 +1,4 @@
-//! Whole numbers and ranges of them: `7`, `0-499`, `-5--1`.
+//! Whole numbers and ranges of them: `7`, `0-499`, `-5--1`, and without an end `100-`.
 
 /// Why a text is no number or range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,11 +9,14 @@ pub(super) enum NumberProblem {
     Reversed,
 }
 
-/// Reads a number or a range, both ends included.
+/// Reads a number or a range, both ends included. A range without an end goes up to [`i64::MAX`].
 pub(super) fn parse_range(text: &str) -> Result<(i64, i64), NumberProblem> {
     let (from, rest) = leading_number(text).ok_or(NumberProblem::NotANumber)?;
     if rest.is_empty() {
         return Ok((from, from));
+    }
+    if rest == "-" {
+        return Ok((from, i64::MAX));
     }
     let end = rest.strip_prefix('-').and_then(leading_number);
     match end {
@@ -66,8 +69,9 @@ mod tests {
             ("5-3", Err(NumberProblem::Reversed)),
             ("", Err(NumberProblem::NotANumber)),
             ("-", Err(NumberProblem::NotANumber)),
-            ("5-", Err(NumberProblem::NotANumber)),
-            ("-5-", Err(NumberProblem::NotANumber)),
+            ("5-", Ok((5, i64::MAX))),
+            ("-5-", Ok((-5, i64::MAX))),
+            ("-5--", Err(NumberProblem::NotANumber)),
             ("1-2-3", Err(NumberProblem::NotANumber)),
             ("1.5", Err(NumberProblem::NotANumber)),
             ("+5", Err(NumberProblem::NotANumber)),

@@ -342,6 +342,7 @@ pub(super) fn value(field: &Field, text: &str, span: Span) -> Result<Value, Filt
         },
         FieldKind::Age => {
             let ends = match text.split_once('-') {
+                Some((from, "")) => Age::parse(from).map(|from| (from, Age::OPEN)),
                 Some((from, to)) => Age::parse(from).zip(Age::parse(to)),
                 None => Age::parse(text).map(|age| (age, age)),
             };

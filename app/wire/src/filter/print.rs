@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use super::age::Age;
 use super::ast::{Expr, Filter, Pattern, Term, Test, Value};
 use super::field::Field;
 
@@ -96,8 +97,10 @@ fn value_text(value: &Value, alone: bool) -> String {
         Value::Text(text) if text.is_empty() && alone => String::new(),
         Value::Text(text) => quote_value(text),
         Value::Number { from, to } if from == to => from.to_string(),
+        Value::Number { from, to: i64::MAX } => format!("{from}-"),
         Value::Number { from, to } => format!("{from}-{to}"),
         Value::Age { from, to } if from == to => from.to_string(),
+        Value::Age { from, to: Age::OPEN } => format!("{from}-"),
         Value::Age { from, to } => format!("{from}-{to}"),
         Value::Missing if alone => String::new(),
         Value::Missing => "\"\"".to_owned(),

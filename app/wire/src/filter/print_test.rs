@@ -20,6 +20,8 @@ fn canonical_text() {
         ("node:\"\"", "node:"),
         ("node:,a", "node:\"\",a"),
         ("players:\"\",5-5", "players:\"\",5"),
+        ("players:100-,5", "players:100-,5"),
+        ("age:1w-", "age:1w-"),
         ("age:1h30m", "age:90m"),
         ("label.\"a b\":c", "label.\"a b\":c"),
         ("ann.note:\"say \\\"hi\\\"\"", "ann.note:\"say \\\"hi\\\"\""),
