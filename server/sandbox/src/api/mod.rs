@@ -1,1 +1,145 @@
 //! The embedded Kubernetes API server: storage, semantics and wire behaviour, as a `tower` service and over TLS.
+//!
+//! [`Server`] is the whole API in one cheap handle: `kube::Client::new(server.service(), "default")` talks to it in process,
+//! [`serve`] puts it on loopback with a kubeconfig. What it knows about kinds is data (schemas and discovery recorded from a
+//! real server, CRDs at run time); code per kind exists only where Kubernetes itself behaves differently for a kind.
+mod apply;
+mod clock;
+mod counts;
+mod discovery;
+pub mod error;
+pub mod faults;
+mod http;
+mod kinds;
+mod openapi;
+mod patch;
+mod schema;
+mod special;
+mod store;
+mod table;
+mod tls;
+mod validate;
+mod value;
+mod verbs;
+
+use std::sync::Arc;
+
+pub use self::http::{ApiService, Away};
+pub use clock::Clock;
+pub use counts::{WriteCount, Writes};
+pub use faults::Faults;
+pub use tls::{ServeError, Serving, serve};
+
+use counts::Counts;
+use kinds::Registry;
+use store::Store;
+
+/// The version that the sandbox says it is.
+pub const VERSION: &str = "v1.36.3-sandbox";
+
+/// How a sandbox API server is set up.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where timestamps come from.
+    pub clock: Clock,
+    /// How many bytes of past versions each kind keeps for watches and paged lists.
+    pub history_bytes: usize,
+    /// Seed of random faults.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { clock: Clock::Wall, history_bytes: 32 << 20, seed: 1 }
+    }
+}
+
+/// The API server. Clones are handles to the same one.
+#[derive(Debug, Clone)]
+pub struct Server {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    store: Store,
+    registry: Registry,
+    clock: Clock,
+    faults: Faults,
+    counts: Counts,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Server {
+    /// A server with the namespaces that every cluster has.
+    pub fn new() -> Self {
+        Self::with_options(Options::default())
+    }
+
+    /// The same with other settings.
+    pub fn with_options(options: Options) -> Self {
+        let store = Store::new(options.history_bytes);
+        let registry = Registry::new(&store);
+        let shared = Shared {
+            store,
+            registry,
+            clock: options.clock,
+            faults: Faults::new(options.seed),
+            counts: Counts::default(),
+        };
+        let server = Self { shared: Arc::new(shared) };
+        verbs::bootstrap(&server);
+        server
+    }
+
+    /// The API as a `tower` service, for `kube::Client::new(server.service(), "default")`.
+    pub fn service(&self) -> ApiService {
+        ApiService::new(self.clone())
+    }
+
+    /// A client that talks to this server in process.
+    pub fn client(&self) -> kube::Client {
+        kube::Client::new(self.service(), "default")
+    }
+
+    /// Trouble on purpose.
+    pub fn faults(&self) -> &Faults {
+        &self.shared.faults
+    }
+
+    /// How often what was written.
+    pub fn writes(&self) -> Writes {
+        self.shared.counts.snapshot()
+    }
+
+    /// The newest revision of the store; it grows by one with every committed write.
+    pub fn revision(&self) -> u64 {
+        self.shared.store.revision()
+    }
+
+    /// Forgets the watch history, as etcd does when it compacts: watches from older versions end with 410.
+    pub fn compact(&self) {
+        self.shared.store.compact();
+    }
+
+    fn store(&self) -> &Store {
+        &self.shared.store
+    }
+
+    fn registry(&self) -> &Registry {
+        &self.shared.registry
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.shared.clock
+    }
+
+    fn counts(&self) -> &Counts {
+        &self.shared.counts
+    }
+}

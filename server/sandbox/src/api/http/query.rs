@@ -1,0 +1,166 @@
+//! The options of a request, from its query string.
+use http::Uri;
+
+use crate::api::error::{ApiError, Result};
+
+/// How unknown and duplicate fields are treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FieldValidation {
+    /// They are dropped silently.
+    Ignore,
+    /// They are dropped and named in a `Warning` header.
+    #[default]
+    Warn,
+    /// The request is refused.
+    Strict,
+}
+
+/// `resourceVersionMatch`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VersionMatch {
+    /// Exactly this version.
+    Exact,
+    /// This version or a newer one.
+    NotOlderThan,
+}
+
+/// All options that we know, of every verb.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// `watch`.
+    pub watch: bool,
+    /// `labelSelector`, unparsed.
+    pub label_selector: String,
+    /// `fieldSelector`, unparsed.
+    pub field_selector: String,
+    /// `resourceVersion`.
+    pub resource_version: Option<u64>,
+    /// `resourceVersionMatch`.
+    pub version_match: Option<VersionMatch>,
+    /// `limit`; 0 means no limit.
+    pub limit: usize,
+    /// `continue`.
+    pub continue_token: Option<String>,
+    /// `timeoutSeconds`.
+    pub timeout_seconds: Option<u64>,
+    /// `allowWatchBookmarks`.
+    pub bookmarks: bool,
+    /// `sendInitialEvents`.
+    pub send_initial_events: Option<bool>,
+    /// `dryRun=All`.
+    pub dry_run: bool,
+    /// `fieldManager`.
+    pub field_manager: Option<String>,
+    /// `force`, of an apply.
+    pub force: bool,
+    /// `fieldValidation`.
+    pub field_validation: FieldValidation,
+    /// `gracePeriodSeconds`.
+    pub grace_period_seconds: Option<i64>,
+    /// `propagationPolicy`.
+    pub propagation_policy: Option<String>,
+    /// `includeObject`, of tables.
+    pub include_object: Option<String>,
+    /// `pretty`.
+    pub pretty: bool,
+}
+
+impl Options {
+    /// Reads the query of a URL. Unknown names are ignored, as Kubernetes does.
+    pub fn parse(uri: &Uri) -> Result<Self> {
+        let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(uri)
+            .map_err(|e| ApiError::bad_request(format!("malformed query: {e}")))?;
+        let mut options = Self::default();
+        for (name, value) in pairs.0 {
+            options.set(&name, value)?;
+        }
+        Ok(options)
+    }
+
+    fn set(&mut self, name: &str, value: String) -> Result<()> {
+        match name {
+            "watch" => self.watch = flag(name, &value)?,
+            "labelSelector" => self.label_selector = value,
+            "fieldSelector" => self.field_selector = value,
+            "resourceVersion" => self.resource_version = resource_version(&value)?,
+            "resourceVersionMatch" => {
+                self.version_match = match value.as_str() {
+                    "" => None,
+                    "Exact" => Some(VersionMatch::Exact),
+                    "NotOlderThan" => Some(VersionMatch::NotOlderThan),
+                    other => {
+                        return Err(ApiError::bad_request(format!("unknown resourceVersionMatch {other:?}")));
+                    }
+                }
+            }
+            "limit" => self.limit = number::<usize>(name, &value)?.unwrap_or(0),
+            "continue" => self.continue_token = Some(value).filter(|v| !v.is_empty()),
+            "timeoutSeconds" => self.timeout_seconds = number(name, &value)?,
+            "allowWatchBookmarks" => self.bookmarks = flag(name, &value)?,
+            "sendInitialEvents" => self.send_initial_events = Some(flag(name, &value)?),
+            "dryRun" => match value.as_str() {
+                "" => {}
+                "All" => self.dry_run = true,
+                other => {
+                    return Err(ApiError::bad_request(format!(
+                        "Unsupported value: {other:?}: supported values: \"All\""
+                    )));
+                }
+            },
+            "fieldManager" => self.field_manager = Some(value).filter(|v| !v.is_empty()),
+            "force" => self.force = flag(name, &value)?,
+            "fieldValidation" => {
+                self.field_validation = match value.as_str() {
+                    "" | "Warn" => FieldValidation::Warn,
+                    "Ignore" => FieldValidation::Ignore,
+                    "Strict" => FieldValidation::Strict,
+                    other => return Err(ApiError::bad_request(format!("unknown fieldValidation {other:?}"))),
+                }
+            }
+            "gracePeriodSeconds" => self.grace_period_seconds = number(name, &value)?,
+            "propagationPolicy" => self.propagation_policy = Some(value).filter(|v| !v.is_empty()),
+            "includeObject" => self.include_object = Some(value),
+            "pretty" => self.pretty = value == "true" || value == "1",
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Reads a resourceVersion; empty means none.
+pub fn resource_version(text: &str) -> Result<Option<u64>> {
+    number("resourceVersion", text)
+}
+
+fn flag(name: &str, value: &str) -> Result<bool> {
+    match value {
+        "true" | "1" | "True" | "TRUE" | "t" | "T" | "" => Ok(true),
+        "false" | "0" | "False" | "FALSE" | "f" | "F" => Ok(false),
+        other => Err(ApiError::bad_request(format!("{name}: {other:?} is not true or false"))),
+    }
+}
+
+fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<Option<T>> {
+    if value.is_empty() {
+        return Ok(None);
+    }
+    value.parse().map(Some).map_err(|_| ApiError::bad_request(format!("{name}: {value:?} is not a number")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read_and_decoded() {
+        let uri: Uri =
+            "/x?watch=true&labelSelector=a%3Db%2Cc&resourceVersion=&limit=5&other=1".parse().unwrap();
+        let options = Options::parse(&uri).unwrap();
+        assert!(options.watch);
+        assert_eq!(options.label_selector, "a=b,c");
+        assert_eq!((options.resource_version, options.limit), (None, 5));
+        for bad in ["/x?watch=perhaps", "/x?resourceVersion=x", "/x?dryRun=Some", "/x?limit=-1"] {
+            assert_eq!(Options::parse(&bad.parse().unwrap()).unwrap_err().code, 400, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Everything between a body that reads well and an object that may be stored: what the server fills in, keeps and refuses.
+use serde_json::Value;
+
+use super::context::Context;
+use crate::api::error::{ApiError, FieldError, Result};
+use crate::api::special;
+use crate::api::validate::{metadata, schema};
+use crate::api::value::{as_map, at, carry, int, remove, set, text};
+
+/// Prepares and validates a new object.
+pub fn for_create(context: &Context<'_>, object: &mut Value) -> Result<()> {
+    let resource = &context.resource;
+    if !matches!(text(object, &["metadata", "resourceVersion"]), "" | "0") {
+        let message = "resourceVersion should not be set on objects to be created";
+        return Err(ApiError::bad_request(message));
+    }
+    for key in [
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
+        "resourceVersion",
+        "managedFields",
+        "generation",
+    ] {
+        remove(object, &["metadata", key]);
+    }
+    set(object, &["metadata", "uid"], uuid::Uuid::new_v4().to_string());
+    set(object, &["metadata", "creationTimestamp"], context.server.clock().seconds());
+    if resource.custom.is_some() || resource.behaviour.has_generation() {
+        set(object, &["metadata", "generation"], 1);
+    }
+    if resource.has_status() && special::drops_status_on_create(resource) {
+        remove(object, &["status"]);
+    }
+    special::prepare_create(context.server, resource, object);
+    let mut errors = metadata::validate(object, resource.behaviour.name_rule());
+    errors.extend(content_errors(context, object, None));
+    refuse(context, object, &errors)
+}
+
+/// Prepares and validates a new version of an object. `old` and `new` are in the version of the request.
+pub fn for_update(context: &Context<'_>, old: &Value, new: &mut Value) -> Result<()> {
+    let resource = &context.resource;
+    // The server keeps these, whatever a client sends.
+    for key in
+        ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "name"]
+    {
+        carry(old, new, &["metadata", key]);
+    }
+    if resource.namespaced {
+        carry(old, new, &["metadata", "namespace"]);
+    }
+    remove(new, &["metadata", "selfLink"]);
+    isolate(context, old, new);
+    special::prepare_update(context.server, resource, context.subresource(), old, new);
+    if int(old, &["metadata", "generation"]).is_some() && content_differs(context, old, new) {
+        let generation = int(old, &["metadata", "generation"]).unwrap_or(0) + 1;
+        set(new, &["metadata", "generation"], generation);
+    }
+    let mut errors = metadata::validate(new, resource.behaviour.name_rule());
+    errors.extend(metadata::validate_update(new, old));
+    errors.extend(content_errors(context, new, Some(old)));
+    refuse(context, new, &errors)
+}
+
+/// status is changed only through its own URL, and through it nothing else.
+fn isolate(context: &Context<'_>, old: &Value, new: &mut Value) {
+    let resource = &context.resource;
+    match context.subresource() {
+        None if resource.has_status() => carry(old, new, &["status"]),
+        Some("status") if resource.custom.is_some() => {
+            let (status, version) =
+                (new.get("status").cloned(), at(new, &["metadata", "resourceVersion"]).cloned());
+            let managed = at(new, &["metadata", "managedFields"]).cloned();
+            *new = old.clone();
+            for (path, value) in [
+                (&["status"][..], status),
+                (&["metadata", "resourceVersion"], version),
+                (&["metadata", "managedFields"], managed),
+            ] {
+                match value {
+                    Some(value) => set(new, path, value),
+                    None => drop(remove(new, path)),
+                }
+            }
+        }
+        Some("status") => {
+            // Built-in kinds take labels and annotations along with a status.
+            let kept: Vec<String> = as_map(new).keys().cloned().collect();
+            for key in kept
+                .iter()
+                .map(String::as_str)
+                .filter(|k| !matches!(*k, "metadata" | "status" | "apiVersion" | "kind"))
+            {
+                carry(old, new, &[key]);
+            }
+            for key in old.as_object().into_iter().flat_map(|o| o.keys()).filter(|k| *k != "status") {
+                if new.get(key).is_none() {
+                    carry(old, new, &[key]);
+                }
+            }
+            carry(old, new, &["metadata", "ownerReferences"]);
+        }
+        _ => {}
+    }
+}
+
+/// Whether something other than metadata and status changed.
+fn content_differs(context: &Context<'_>, old: &Value, new: &Value) -> bool {
+    let without_status = context.resource.has_status();
+    let content = |object: &Value| -> Vec<(String, Value)> {
+        let keep = |key: &str| key != "metadata" && !(without_status && key == "status");
+        let entries = object.as_object().into_iter().flatten();
+        entries.filter(|(key, _)| keep(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
+    };
+    content(old) != content(new)
+}
+
+fn content_errors(context: &Context<'_>, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    if context.resource.custom.is_some() {
+        schema::validate(&context.resource.schema, object, old)
+    } else {
+        special::validate(&context.resource, context.subresource(), object, old)
+    }
+}
+
+fn refuse(context: &Context<'_>, object: &Value, errors: &[FieldError]) -> Result<()> {
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let name = match text(object, &["metadata", "name"]) {
+        "" => text(object, &["metadata", "generateName"]),
+        name => name,
+    };
+    Err(context.resource.invalid(name, errors))
+}
