@@ -4,7 +4,7 @@ use crate::{
     Lang, ShellEnv,
     data::Reader,
     drawer::{Drawer, DrawerState},
-    frame::{Footer, Header, Nav, Overlays, SandboxBand},
+    frame::{Bands, Footer, Header, Nav, Overlays, frame_class},
     i18n::Words,
     keys::Keys,
     live::{Live, LiveRoot},
@@ -69,26 +69,35 @@ pub fn App(
 
     view! {
         <Router base=base>
-            <div class="frame">
-                <Header />
-                <Nav />
-                <main class="main" id="main" tabindex="-1">
-                    <SandboxBand />
-                    <FlatRoutes fallback=pages::NotFound>
-                        <Route path=path!("/") view=pages::DeckPage />
-                        <Route path=path!("/servers") view=pages::ServersPage />
-                        <Route path=path!("/servers/:family/:ns/:name") view=pages::ServerPage />
-                        <Route path=path!("/sets") view=pages::SetsPage />
-                        <Route path=path!("/sets/:family/:ns/:name") view=pages::SetPage />
-                        <Route path=path!("/batches") view=pages::BatchesPage />
-                        <Route path=path!("/batches/:name") view=pages::BatchPage />
-                    </FlatRoutes>
-                </main>
-                <Footer />
-            </div>
-            <Drawer />
-            <Overlays />
-            <LiveRoot />
+            <Frame />
         </Router>
+    }
+}
+
+/// The frame with the page in it; a component of its own because it reads the router's address.
+#[component]
+fn Frame() -> impl IntoView {
+    pages::History::start();
+    view! {
+        <div class=frame_class()>
+            <Header />
+            <Nav />
+            <main class="main" id="main" tabindex="-1">
+                <Bands />
+                <FlatRoutes fallback=pages::NotFound>
+                    <Route path=path!("/") view=pages::DeckPage />
+                    <Route path=path!("/servers") view=pages::ServersPage />
+                    <Route path=path!("/servers/:family/:ns/:name") view=pages::ServerPage />
+                    <Route path=path!("/sets") view=pages::SetsPage />
+                    <Route path=path!("/sets/:family/:ns/:name") view=pages::SetPage />
+                    <Route path=path!("/batches") view=pages::BatchesPage />
+                    <Route path=path!("/batches/:name") view=pages::BatchPage />
+                </FlatRoutes>
+            </main>
+            <Footer />
+        </div>
+        <Drawer />
+        <Overlays />
+        <LiveRoot />
     }
 }

@@ -204,7 +204,13 @@ impl Words {
     /// A reason in this language: the sentence of its code, or its own English when we have none.
     #[must_use]
     pub fn reason(self, reason: &wire::Reason) -> String {
-        match self.find(&format!("reason.{}", reason.code)) {
+        // Without a value for one of its arguments a sentence may have a plainer form.
+        let plain = reason
+            .args
+            .values()
+            .any(String::is_empty)
+            .then(|| self.find(&format!("reason.{}-plain", reason.code)));
+        match plain.flatten().or_else(|| self.find(&format!("reason.{}", reason.code))) {
             Some(text) => fill(text, |name| reason.args.get(name).cloned()),
             None if reason.message.is_empty() => reason.code.clone(),
             None => reason.message.clone(),

@@ -8,6 +8,7 @@
 
 mod api;
 mod app;
+mod browser;
 pub mod data;
 mod drawer;
 mod frame;
@@ -30,5 +31,5 @@ pub use shell::{ShellEnv, shell};
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {
     console_error_panic_hook::set_once();
-    leptos::mount::hydrate_body(App);
+    leptos::mount::hydrate_body(|| App(app::AppProps { env: None }));
 }

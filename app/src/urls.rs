@@ -5,7 +5,7 @@
 use leptos::prelude::*;
 use leptos_router::{
     NavigateOptions,
-    hooks::{use_navigate, use_query_map},
+    hooks::{use_location, use_navigate, use_query_map},
 };
 use wire::{ServerKey, SetKey};
 
@@ -67,6 +67,8 @@ pub struct Scope {
     pub q: Memo<String>,
     /// Namespace; empty is all.
     pub ns: Memo<String>,
+    /// What else the URL carries, such as the order of a table.
+    rest: Memo<Vec<(String, String)>>,
 }
 
 impl Scope {
@@ -83,13 +85,41 @@ impl Scope {
     }
 }
 
+impl Scope {
+    /// A link to the present page (`path`) with another filter, keeping order and colours but not the place in a
+    /// list. Reactive.
+    #[must_use]
+    pub fn refilter(self, path: &str, q: &str) -> String {
+        let (ns, rest) = (self.ns.get(), self.rest.get());
+        let mut pairs = vec![("ns", ns.as_str()), ("q", q)];
+        pairs.extend(rest.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        format!("{path}{}", query(&pairs))
+    }
+}
+
 /// Filter and namespace of the present URL. Call it inside the router.
 #[must_use]
 pub fn use_scope() -> Scope {
     let map = use_query_map();
     let read =
         move |name: &'static str| Memo::new(move |_| map.with(|map| map.get(name).unwrap_or_default()));
-    Scope { q: read("q"), ns: read("ns") }
+    let rest = Memo::new(move |_| {
+        let gone = ["q", "ns", "offset", "lang"];
+        let pairs = map.read();
+        let pairs = pairs.clone().into_iter().map(|(name, value)| (name.to_string(), value));
+        pairs.filter(|(name, _)| !gone.contains(&name.as_str())).collect::<Vec<_>>()
+    });
+    Scope { q: read("q"), ns: read("ns"), rest }
+}
+
+/// The path of the present page, relative to the base path and without a slash in front. Call it inside the router.
+#[must_use]
+pub fn use_here() -> Memo<String> {
+    let path = use_location().pathname;
+    let base = use_context::<crate::app::Boot>().map(|boot| boot.base_path).unwrap_or_default();
+    Memo::new(move |_| {
+        path.with(|path| path.strip_prefix(&base).unwrap_or(path).trim_matches('/').to_owned())
+    })
 }
 
 /// Goes to a relative address (`servers?q=…`) in the browser.

@@ -1,22 +1,163 @@
-//! The drawer that changes many servers at once.
+//! The drawer that changes many servers at once: what, what will happen, then how it went.
 
-use leptos::prelude::*;
+mod effects;
+mod form;
+mod images;
+mod preview;
+mod request;
+pub(crate) mod results;
 
-/// Whether the drawer is open.
+use crate::{
+    i18n::use_words,
+    keys::{Action, on_key},
+    parts::Icon,
+    selection::use_selection,
+};
+use form::Form;
+use leptos::{html, prelude::*};
+use preview::Looking;
+use wire::ServerKey;
+
+/// A part of the form, to begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// opsState.
+    OpsState,
+    /// Images of containers.
+    Image,
+    /// deletionPriority.
+    Priority,
+}
+
+impl Part {
+    /// The element that takes the focus.
+    fn id(self) -> &'static str {
+        match self {
+            Self::OpsState => "change-ops",
+            Self::Image => "change-image",
+            Self::Priority => "change-priority",
+        }
+    }
+}
+
+/// What the drawer is open for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Opened {
+    part: Part,
+    /// These servers instead of the selection.
+    only: Option<Vec<ServerKey>>,
+}
+
+/// Whether the drawer is open. Copy it into closures freely.
 #[derive(Clone, Copy)]
 pub struct DrawerState {
-    /// Open.
-    pub open: RwSignal<bool>,
+    opened: RwSignal<Option<Opened>>,
 }
 
 impl DrawerState {
     /// Closed.
     #[must_use]
     pub fn new() -> Self {
-        Self { open: RwSignal::new(false) }
+        Self { opened: RwSignal::new(None) }
+    }
+
+    /// Opens it for the selection, with the focus on a part.
+    pub fn open(self, part: Part) {
+        self.opened.set(Some(Opened { part, only: None }));
+    }
+
+    /// Opens it for these servers, whatever is selected.
+    pub fn open_for(self, part: Part, servers: Vec<ServerKey>) {
+        self.opened.set(Some(Opened { part, only: Some(servers) }));
+    }
+
+    /// Closes it.
+    pub fn close(self) {
+        self.opened.set(None);
     }
 }
 
-/// The drawer.
+/// The drawer of this tab.
+#[must_use]
+pub fn use_drawer() -> DrawerState {
+    use_context().unwrap_or_else(DrawerState::new)
+}
+
+/// The drawer, when it is open.
 #[component]
-pub fn Drawer() -> impl IntoView {}
+pub fn Drawer() -> impl IntoView {
+    let state = use_drawer();
+    on_key(move |action| {
+        let mine = action == Action::Escape && state.opened.with_untracked(Option::is_some);
+        if mine {
+            state.close();
+        }
+        mine
+    });
+    // Where the focus was before, to give it back.
+    let before = StoredValue::new_local(None);
+    let open = Memo::new(move |_| state.opened.with(Option::is_some));
+    Effect::new(move |was: Option<bool>| {
+        let open = open.get();
+        if open && was != Some(true) {
+            before.set_value(crate::browser::focused());
+        } else if !open
+            && was == Some(true)
+            && let Some(element) = before.try_update_value(Option::take).flatten()
+        {
+            // It may be gone by now; then the focus stays where it is.
+            let _ = element.focus();
+        }
+        open
+    });
+    move || open.get().then(|| view! { <Opened state /> })
+}
+
+/// The open drawer.
+#[component]
+fn Opened(state: DrawerState) -> impl IntoView {
+    let (words, selection) = (use_words(), use_selection());
+    let targets = Memo::new(move |_| match state.opened.get().and_then(|opened| opened.only) {
+        Some(only) => only,
+        None => selection.list(),
+    });
+    let form = Form::new();
+    let looking = Looking::new(form, targets);
+    let title = move || match looking.started.get() {
+        Some(_) => words.t("batch.started").to_owned(),
+        None => words.n("batch.title", targets.with(Vec::len) as u64),
+    };
+    Effect::new(move |_| {
+        if let Some(opened) = state.opened.get() {
+            request_animation_frame(move || crate::browser::focus(opened.part.id()));
+        }
+    });
+    let panel = NodeRef::<html::Aside>::new();
+    view! {
+        <aside class="drawer" node_ref=panel role="dialog" aria-labelledby="drawer-title">
+            <header>
+                <h1 id="drawer-title">{title}</h1>
+                <span class="grow"></span>
+                <button
+                    type="button"
+                    class="quiet iconic"
+                    title=words.t("common.close")
+                    aria-label=words.t("common.close")
+                    on:click=move |_| state.close()
+                >
+                    <Icon name="close".to_owned() />
+                </button>
+            </header>
+            {move || match looking.started.get() {
+                Some(name) => view! { <results::Started name state /> }.into_any(),
+                None => view! {
+                    <div class="body">
+                        <form::Fields form targets />
+                        <preview::WhatHappens form looking />
+                    </div>
+                    <preview::Foot form looking />
+                }.into_any(),
+            }}
+        </aside>
+    }
+}

@@ -1,37 +1,71 @@
-//! The frame around every page.
+//! The frame around every page: header, menu, bands, selection bar, palette and help.
 
-use crate::{app::Boot, i18n::use_words, live::use_live, urls::use_scope};
+mod band;
+mod filter;
+mod footer;
+mod header;
+mod help;
+mod nav;
+mod outside;
+mod palette;
+mod press;
+
+pub use band::Bands;
+pub use footer::{Footer, select_all};
+pub use header::Header;
+pub use help::Help;
+pub use nav::Nav;
+pub use palette::Palette;
+
+use crate::{keys::Action, live::use_live};
 use leptos::prelude::*;
 
-/// Top bar.
-#[component]
-pub fn Header() -> impl IntoView {
-    let scope = use_scope();
-    view! { <header class="top"><a class="brand" href=move || scope.link("")><b>"Pilothouse"</b></a></header> }
+/// What lies over the page, and whether it is open.
+#[derive(Clone, Copy)]
+pub struct Over {
+    /// The palette.
+    pub palette: RwSignal<bool>,
+    /// The list of keys.
+    pub help: RwSignal<bool>,
 }
 
-/// Menu.
-#[component]
-pub fn Nav() -> impl IntoView {
-    let (words, scope, live) = (use_words(), use_scope(), use_live());
-    view! {
-        <nav class="nav" aria-label=words.t("common.nav.label")>
-            <a href=move || scope.link("servers")>{words.t("common.nav.servers")}<span class="n">{move || live.totals.with(|t| t.servers)}</span></a>
-        </nav>
+impl Over {
+    /// All closed.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { palette: RwSignal::new(false), help: RwSignal::new(false) }
     }
 }
 
-/// Band of the sandbox.
+/// What lies over the page, and the keyboard.
 #[component]
-pub fn SandboxBand() -> impl IntoView {
-    let boot = use_context::<Boot>().unwrap_or_default();
-    boot.sandbox.then(|| view! { <div class="band">"Sandbox"</div> })
+pub fn Overlays() -> impl IntoView {
+    press::listen();
+    let over = Over::new();
+    crate::keys::on_key(move |action| {
+        match action {
+            Action::Palette => over.palette.set(true),
+            Action::Help => over.help.set(true),
+            _ => return false,
+        }
+        true
+    });
+    view! {
+        <Palette open=over.palette help=over.help />
+        <Help open=over.help />
+    }
 }
 
-/// Selection bar.
-#[component]
-pub fn Footer() -> impl IntoView {}
-
-/// Palette and help.
-#[component]
-pub fn Overlays() -> impl IntoView {}
+/// The class of the frame: whether the host has header and menu itself, and whether what is shown is old.
+pub fn frame_class() -> impl Fn() -> &'static str + Copy + Send + Sync {
+    let live = use_live();
+    let map = leptos_router::hooks::use_query_map();
+    // Read once: it is the host's wish for this page, and links do not carry it.
+    let embed = map.with_untracked(|map| map.get("embed").is_some_and(|value| value == "1"));
+    move || match (embed, live.stale_since().is_some()) {
+        (false, false) => "frame",
+        (false, true) => "frame stale",
+        (true, false) => "frame embed",
+        (true, true) => "frame embed stale",
+    }
+}

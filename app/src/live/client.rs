@@ -173,11 +173,24 @@ async fn read(line: &Rc<Line>, generation: u64, view: &str, signal: Option<&web_
     Event::Ended
 }
 
+/// Opens a second line for a view that does not change.
+pub(super) fn start_side(live: Live, view: View, on: impl Fn(LiveMessage) + 'static) {
+    let line = Line::open(live.now.get_untracked(), move || view.clone(), |_| {}, on);
+    let line = StoredValue::new_local(line);
+    on_cleanup(move || {
+        line.try_with_value(|line| line.close());
+    });
+}
+
 /// Starts the stream of the tab.
 pub(super) fn start(live: Live) {
     let page_made = live.now.get_untracked();
     // Only after hydration: the first views must be the ones that the server rendered.
     Effect::new(move |_| {
+        if let Some(root) = crate::browser::root() {
+            // From here on the page answers to the hand; the name is legal, so this cannot fail.
+            let _ = root.set_attribute("data-hydrated", "");
+        }
         let line = Line::open(
             page_made,
             move || live.view.get_untracked(),

@@ -8,11 +8,13 @@
 //! | Waiting    | –      | –          | Connecting soon  | –           | –                | –             | –               |
 //! | TurnedAway | –      | –          | Connecting soon  | –           | –                | –             | try after 30 s  |
 //!
-//! `soon` is after 150 ms without a further change. What the reader sees is a second thing: live until nothing was
+//! `soon` is at once for a change after a calm, else after 150 ms without a further change. What the reader sees is a second thing: live until nothing was
 //! heard for two heartbeats or a lost line is not back after a moment, then stale since the last word.
 
 /// A view that changes again within this time is not asked for.
-pub const DEBOUNCE_MS: i64 = 150;
+const DEBOUNCE_MS: i64 = 150;
+/// A first change after this time is somebody going to another page: it does not wait.
+const CALM_MS: i64 = 400;
 /// A lost line that is back by then is not worth telling.
 const GRACE_MS: i64 = 1500;
 /// First and longest wait before connecting again.
@@ -93,6 +95,7 @@ pub struct Machine {
     state: State,
     /// When a changed view is asked for.
     view_due: Option<i64>,
+    view_changed: i64,
     /// When the server was heard last; before the first word, when the page was made.
     heard: i64,
     ever_heard: bool,
@@ -109,6 +112,7 @@ impl Machine {
         Self {
             state: State::Connecting { since: now },
             view_due: None,
+            view_changed: i64::MIN / 2,
             heard: page_made.min(now),
             ever_heard: false,
             lost: None,
@@ -121,7 +125,9 @@ impl Machine {
     pub fn step(&mut self, event: Event, now: i64, jitter: f64) -> Option<Command> {
         match event {
             Event::ViewChanged => {
-                self.view_due = Some(now + DEBOUNCE_MS);
+                let calm = now - self.view_changed >= CALM_MS;
+                self.view_due = Some(if calm { now } else { now + DEBOUNCE_MS });
+                self.view_changed = now;
                 None
             }
             Event::Opened => {
@@ -256,8 +262,10 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_of_views_connects_once_and_stays_live() {
+    fn the_first_view_is_asked_for_at_once_and_a_burst_once_at_its_end() {
         let mut machine = live();
+        assert_eq!(machine.step(Event::ViewChanged, 1900, 0.5), None);
+        assert_eq!(until_command(&mut machine, 1900), (1900, Command::Connect));
         for now in [2000, 2100, 2200] {
             assert_eq!(machine.step(Event::ViewChanged, now, 0.5), None);
         }
@@ -332,7 +340,7 @@ mod tests {
         assert_eq!(machine.step(Event::Rejected { http: 403 }, 2000, 0.5), None);
         assert_eq!(machine.status(2000), Status::TurnedAway { http: 403 });
         machine.step(Event::ViewChanged, 3000, 0.5);
-        assert_eq!(until_command(&mut machine, 3000), (3150, Command::Connect));
+        assert_eq!(until_command(&mut machine, 3000), (3000, Command::Connect));
 
         let mut machine = live();
         machine.step(Event::Rejected { http: 403 }, 2000, 0.5);

@@ -2,8 +2,11 @@
 //!
 //! `machine` decides (pure), `sse` reads the wire format (pure), `client` does the IO in the browser.
 
-pub(crate) mod machine;
-pub(crate) mod sse;
+// The server renders pages and never reads a stream; the tests of both run natively all the same.
+#[cfg_attr(not(feature = "hydrate"), allow(dead_code))]
+mod machine;
+#[cfg_attr(not(feature = "hydrate"), allow(dead_code))]
+mod sse;
 
 #[cfg(feature = "hydrate")]
 mod client;
@@ -118,7 +121,7 @@ pub fn use_live() -> Live {
 
 /// Makes the tab look at `view` as long as the calling component lives, and hands it every message of that view
 /// (not counters and heartbeats): first the whole, then changes. When the view changes the stream is opened again
-/// after 150 ms, and what still arrives for the old one is dropped. Also reports refusals.
+/// (a burst of changes once, at its end), and what still arrives for the old one is dropped. Also reports refusals.
 pub fn use_view(view: Signal<View>, on: impl Fn(LiveMessage) + 'static) {
     let live = use_live();
     let mine = live.owner_count.try_update_value(|count| {
@@ -145,6 +148,14 @@ pub fn use_view(view: Signal<View>, on: impl Fn(LiveMessage) + 'static) {
             live.view.set(View::Totals);
         }
     });
+}
+
+/// Looks at a second thing beside the page's view, as long as the calling component lives: a batch in the drawer.
+pub fn use_side_view(view: View, on: impl Fn(LiveMessage) + 'static) {
+    #[cfg(feature = "hydrate")]
+    client::start_side(use_live(), view, on);
+    #[cfg(not(feature = "hydrate"))]
+    drop((view, on));
 }
 
 /// Shows the first data that the server rendered with the page in the header, before the stream has begun.

@@ -8,7 +8,7 @@ mod set;
 mod sets;
 
 pub use batches::{BatchPage, BatchesPage};
-pub use deck::DeckPage;
+pub use deck::{DeckPage, History};
 pub use server::ServerPage;
 pub use servers::ServersPage;
 pub use set::SetPage;

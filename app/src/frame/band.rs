@@ -1,0 +1,29 @@
+//! Bands above every page: that this is the sandbox, and what stands in the way of the whole page.
+
+use crate::{app::Boot, i18n::use_words, live::use_live, parts::CopyButton};
+use leptos::prelude::*;
+
+/// The bands.
+#[component]
+pub fn Bands() -> impl IntoView {
+    let (words, live) = (use_words(), use_live());
+    let sandbox = use_context::<Boot>().is_some_and(|boot| boot.sandbox);
+    let trouble = Memo::new(move |_| live.totals.with(|totals| totals.trouble.clone()));
+    view! {
+        {sandbox.then(|| view! {
+            <div class="band" role="note">
+                <b>{words.t("common.sandbox.name")}</b>
+                <span>{words.t("common.sandbox.what")}</span>
+            </div>
+        })}
+        {move || trouble.get().map(|error| view! {
+            <div class="band trouble" role="alert">
+                <b>{words.reason(&error.reason)}</b>
+                {error.command.map(|command| view! {
+                    <code>{command.clone()}</code>
+                    <CopyButton text=command />
+                })}
+            </div>
+        })}
+    }
+}
