@@ -10,6 +10,8 @@ pub mod pod;
 pub mod preview;
 pub mod revision;
 pub mod scale;
+pub mod server_conditions;
+pub mod server_plan;
 pub mod set_plan;
 pub mod set_status;
 pub mod state;
