@@ -47,7 +47,6 @@ pub fn Cells(
     let press = StoredValue::new(None::<Press>);
     let said = RwSignal::new(String::new());
 
-    #[cfg(feature = "hydrate")]
     super::wires::connect(deck, root, layer);
 
     let open = move |key: &ServerKey| {

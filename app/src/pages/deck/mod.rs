@@ -6,14 +6,11 @@
 
 mod attention;
 mod cells;
-#[cfg(any(feature = "hydrate", test))]
 mod colour;
 mod history;
 mod layout;
 pub(crate) mod look;
-#[cfg(feature = "hydrate")]
 mod sprite;
-#[cfg(feature = "hydrate")]
 mod stage;
 mod state;
 mod summary;
@@ -21,7 +18,6 @@ mod table;
 mod tiles;
 mod tools;
 mod twin;
-#[cfg(feature = "hydrate")]
 mod wires;
 
 pub use tiles::History;
@@ -72,9 +68,10 @@ pub fn DeckPage() -> impl IntoView {
     let alive = RwSignal::new(false);
     Effect::new(move |_| alive.set(true));
     let error = Memo::new(move |_| live.refused.get().or_else(|| deck.error.get()));
+    let trouble = Memo::new(move |_| live.totals.with(|totals| totals.trouble.clone()));
     let shown = Memo::new(move |_| {
         deck.summary.with(|summary| match summary {
-            _ if error.with(Option::is_some) => Shown::Error,
+            None if error.with(Option::is_some) => Shown::Error,
             None => Shown::Loading,
             Some(summary) if summary.matched > 0 => Shown::Deck,
             Some(summary) if summary.total > 0 => Shown::NoMatch,
@@ -87,6 +84,10 @@ pub fn DeckPage() -> impl IntoView {
     let body = move || match shown.get() {
         Shown::Loading => view! { <Loading /> }.into_any(),
         Shown::Error => error.get().map(|error| view! { <ErrorPanel error /> }).into_any(),
+        // Nothing is there because something stands in the way: that comes first.
+        Shown::Nothing if trouble.with(Option::is_some) => {
+            trouble.get().map(|error| view! { <ErrorPanel error /> }).into_any()
+        }
         Shown::Nothing => view! {
             <Empty title=words.t("deck.empty.title") hint=words.t("deck.empty.hint") command=FIRST_SET />
         }
@@ -109,6 +110,10 @@ pub fn DeckPage() -> impl IntoView {
                         <tools::Tools deck />
                         <tools::Legend deck />
                     </Show>
+                    // A filter that is refused while it is typed leaves the last deck where it is.
+                    {move || error.get().filter(|_| shown.get() != Shown::Error).map(|error| view! {
+                        <p class="warn bad" role="status">{words.reason(&error.reason)}</p>
+                    })}
                     {body}
                 </div>
                 <attention::NeedsAHand />

@@ -37,6 +37,8 @@ pub struct Deck {
     pub as_table: Memo<bool>,
     /// The cells, once the stream brought them.
     pub shot: RwSignal<Option<Shot>>,
+    /// Counts up when servers came, went or moved, so that positions stand for other servers than before.
+    pub members: RwSignal<u32>,
     /// The counts, from the first render on.
     pub summary: RwSignal<Option<Summary>>,
     /// What the first render was refused with.
@@ -92,6 +94,7 @@ impl Deck {
             by,
             as_table,
             shot,
+            members: RwSignal::new(0),
             summary: RwSignal::new(summary),
             error: RwSignal::new(error),
             zoom,
@@ -111,14 +114,19 @@ impl Deck {
             LiveMessage::Deck(deck) => {
                 let summary = Summary::of(&deck);
                 let by = self.by.get_untracked();
+                self.members.update(|count| *count += 1);
                 self.shot.set(Some(Shot { by, deck, steady: false }));
                 self.summary.set(Some(summary));
             }
             LiveMessage::DeckDelta(delta) => {
                 let mut summary = None;
+                let steady = delta.sets.is_empty() && delta.gone.is_empty();
+                if !steady {
+                    self.members.update(|count| *count += 1);
+                }
                 self.shot.update(|shot| {
                     if let Some(shot) = shot {
-                        shot.steady = delta.sets.is_empty() && delta.gone.is_empty();
+                        shot.steady = steady;
                         shot.deck.apply(delta);
                         summary = Some(Summary::of(&shot.deck));
                     }

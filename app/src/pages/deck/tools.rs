@@ -50,12 +50,25 @@ pub fn Tools(
         let now = deck.plan.with_untracked(|plan| plan.step) as i32;
         deck.zoom.set(Zoom::Step((now + step).clamp(0, SIZES.len() as i32 - 1) as usize));
     };
+    let label_open = RwSignal::new(false);
+    let label_name = move || match deck.by.get() {
+        By::Label(key) => key,
+        _ => words.t("deck.by.label").to_owned(),
+    };
     let fits = move || deck.zoom.get() == Zoom::Fit;
     view! {
         <div class="deck-tools">
             <div class="seg" role="group" aria-label=words.t("deck.by.title")>
                 {By::PLAIN.into_iter().map(dimension).collect_view()}
-                <LabelChoice deck />
+                <button
+                    type="button"
+                    class="needs-script"
+                    aria-current=move || matches!(deck.by.get(), By::Label(_)).then_some("true")
+                    aria-expanded=move || label_open.get().to_string()
+                    on:click=move |_| label_open.update(|open| *open = !*open)
+                >
+                    {label_name}
+                </button>
             </div>
             <span class="grow"></span>
             <div class="seg needs-script" role="group" aria-label=words.t("deck.zoom.title") hidden=move || deck.as_table.get()>
@@ -78,21 +91,17 @@ pub fn Tools(
                     {words.t("deck.as.table")}
                 </a>
             </div>
+            <Show when=move || label_open.get()><LabelChoice deck open=label_open /></Show>
         </div>
     }
 }
 
-/// Colours by any label: a button that opens a field for its key.
+/// Colours by any label: a field for its key.
 #[component]
-fn LabelChoice(deck: Deck) -> impl IntoView {
+fn LabelChoice(deck: Deck, open: RwSignal<bool>) -> impl IntoView {
     let words = use_words();
     let go = StoredValue::new(use_go());
-    let (open, input) = (RwSignal::new(false), NodeRef::<Input>::new());
-    let active = move || matches!(deck.by.get(), By::Label(_));
-    let name = move || match deck.by.get() {
-        By::Label(key) => key,
-        _ => words.t("deck.by.label").to_owned(),
-    };
+    let input = NodeRef::<Input>::new();
     let choose = move |event: SubmitEvent| {
         event.prevent_default();
         let key = input.get_untracked().map(|input| input.value()).unwrap_or_default();
@@ -104,21 +113,11 @@ fn LabelChoice(deck: Deck) -> impl IntoView {
         }
     };
     Effect::new(move |_| {
-        if let (true, Some(input)) = (open.get(), input.get()) {
+        if let Some(input) = input.get() {
             let _ = input.focus();
         }
     });
     view! {
-        <button
-            type="button"
-            class="needs-script"
-            aria-current=move || active().then_some("true")
-            aria-expanded=move || open.get().to_string()
-            on:click=move |_| open.update(|open| *open = !*open)
-        >
-            {name}
-        </button>
-        <Show when=move || open.get()>
             <form class="deck-label" on:submit=choose on:keydown=move |event| if event.key() == "Escape" {
                 event.stop_propagation();
                 open.set(false);
@@ -129,7 +128,6 @@ fn LabelChoice(deck: Deck) -> impl IntoView {
                 </label>
                 <button type="submit" class="go">{words.t("deck.by.colour")}</button>
             </form>
-        </Show>
     }
 }
 
@@ -154,6 +152,11 @@ pub fn Swatch(
 #[component]
 fn Entry(deck: Deck, field: String, value: String, count: u32, children: Children) -> impl IntoView {
     let words = use_words();
+    if value == OTHERS {
+        // Many values together: the filter language has no word for them.
+        return view! { <li class="note">{children()} <span class="count">{group(count)}</span></li> }
+            .into_any();
+    }
     let (for_href, for_state) = ((field.clone(), value.clone()), (field, value));
     let asked = Memo::new(move |_| {
         deck.scope.q.with(|q| filter::parse(q).is_ok_and(|q| q.has_term(&for_state.0, &for_state.1)))
@@ -173,6 +176,7 @@ fn Entry(deck: Deck, field: String, value: String, count: u32, children: Childre
             </a>
         </li>
     }
+    .into_any()
 }
 
 /// The legend: categories of the dimension and the marks of opsState, with counts; a click filters.
@@ -261,5 +265,7 @@ pub fn Legend(
     }
 }
 
+/// The value of the category that stands for the rest of too many.
+const OTHERS: &str = "…";
 /// Most categories that the legend draws.
 const MOST: usize = 16;

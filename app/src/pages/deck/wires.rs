@@ -29,19 +29,27 @@ pub fn connect(deck: Deck, root: NodeRef<Div>, layer: NodeRef<Div>) {
         stage.set_value(Some(handle));
     });
 
+    // Looking up thousands of selected keys is worth it only when selection or membership changed.
+    let chosen = Memo::new(move |_| {
+        deck.members.track();
+        deck.selection.with(|keys| {
+            deck.shot.with_untracked(|shot| {
+                shot.as_ref().map(|shot| look::positions(&shot.deck, keys)).unwrap_or_default()
+            })
+        })
+    });
     Effect::new(move |_| {
         let plan = deck.plan.get();
         // The stage exists before the first measured plan does.
         let Some(handle) = stage.get_value() else { return };
         deck.shot.with(|shot| {
             let Some(Shot { by, deck: snapshot, steady }) = shot else { return };
-            let selected = deck.selection.with(|keys| look::positions(snapshot, keys));
-            let looks = snapshot
-                .sets
-                .iter()
-                .zip(&selected)
-                .map(|(set, selected)| look::looks(by, snapshot, set, selected))
-                .collect();
+            let looks = chosen.with(|chosen| {
+                let none = Vec::new();
+                let selected = |deck: usize| chosen.get(deck).unwrap_or(&none);
+                let sets = snapshot.sets.iter().enumerate();
+                sets.map(|(deck, set)| look::looks(by, snapshot, set, selected(deck))).collect()
+            });
             handle.show(&plan, looks, *steady);
         });
     });

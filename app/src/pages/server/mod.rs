@@ -6,11 +6,11 @@ pub mod yaml;
 
 use crate::{
     data::initial,
+    drawer::{Part, use_drawer},
     i18n::{group, use_words},
     live::{use_live, use_view},
     pages::sets::filter_of,
     parts::{Age, CopyButton, Empty, ErrorPanel, Loading, LongName, OpsMark, Reasoned, StateMark, Tag},
-    selection::use_selection,
     urls::{self, use_scope},
 };
 use containers::Containers;
@@ -150,9 +150,11 @@ fn Whole(detail: RwSignal<Option<ServerDetail>>, gone: RwSignal<bool>) -> impl I
                     <OpsMark ops=text(|row| row.ops.clone()) />
                 </span>
                 <span class="grow"></span>
-                <CopyButton text=first.key.name.clone() />
-                <YamlButton yaml />
-                <ChangeButton key=first.key.clone() off=Signal::derive(move || gone.get()) />
+                <div class="acts">
+                    <CopyButton text=first.key.name.clone() />
+                    <YamlButton yaml />
+                    <ChangeButton key=first.key.clone() off=Signal::derive(move || gone.get()) />
+                </div>
             </div>
             <Show when=move || gone.get()>
                 <p class="warn bad" role="status">{words.t("server.gone")}</p>
@@ -203,15 +205,8 @@ fn Whole(detail: RwSignal<Option<ServerDetail>>, gone: RwSignal<bool>) -> impl I
 /// Opens the drawer for this one server.
 #[component]
 fn ChangeButton(key: ServerKey, #[prop(into)] off: Signal<bool>) -> impl IntoView {
-    let (words, selection) = (use_words(), use_selection());
-    let drawer = use_context::<crate::drawer::DrawerState>();
-    let change = move |_| {
-        selection.clear();
-        selection.add([key.clone()]);
-        if let Some(drawer) = drawer {
-            drawer.open.set(true);
-        }
-    };
+    let (words, drawer) = (use_words(), use_drawer());
+    let change = move |_| drawer.open_for(Part::OpsState, vec![key.clone()]);
     view! {
         <button type="button" class="go needs-script" disabled=off title=move || off.get().then(|| words.t("server.gone")) on:click=change>
             {words.t("server.change")}

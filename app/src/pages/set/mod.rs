@@ -6,6 +6,7 @@ mod strip;
 
 use crate::{
     data::initial,
+    drawer::{Part, use_drawer},
     i18n::{group, use_words},
     live::{use_live, use_view},
     pages::{
@@ -23,7 +24,7 @@ use ids::Ids;
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 use scale::{Marked, Scale};
-use wire::{ApiError, LiveMessage, SetDetail, SetKey, View, row::Count};
+use wire::{ApiError, LiveMessage, SetDetail, SetKey, View, row::Count, set::IdKind};
 
 /// Cells of the id strip that travel in the page; the stream brings the rest.
 const FIRST_CELLS: usize = 500;
@@ -163,6 +164,20 @@ fn Whole(detail: RwSignal<Option<SetDetail>>, gone: RwSignal<bool>, more: RwSign
             .collect_view()
     };
     let all = filter_of(&key, None);
+    let drawer = use_drawer();
+    let servers = move || {
+        cells.with_untracked(|cells| {
+            cells
+                .iter()
+                .filter_map(|cell| match &cell.kind {
+                    IdKind::Live { key, .. } => Some(key.clone()),
+                    IdKind::Reserved | IdKind::Implicit | IdKind::Gap => None,
+                })
+                .collect::<Vec<_>>()
+        })
+    };
+    let change = move |_| drawer.open_for(Part::OpsState, servers());
+    let nobody = move || gone.get() || row.with(|row| row.as_ref().is_none_or(|row| row.live == 0));
     let wanted = Signal::derive(move || row.with(|row| row.as_ref().map_or(0, |row| row.wanted)));
     let live = Signal::derive(move || row.with(|row| row.as_ref().map_or(0, |row| row.live)));
     view! {
@@ -172,8 +187,11 @@ fn Whole(detail: RwSignal<Option<SetDetail>>, gone: RwSignal<bool>, more: RwSign
                 <span class="soft">"GameServerSet · " {key.namespace.clone()}</span>
                 <span class="chips">{state_links}</span>
                 <span class="grow"></span>
-                <a class="button" href=move || scope.link_with("servers", &all)>{words.t("sets.servers")}</a>
-                <YamlButton yaml />
+                <div class="acts">
+                    <a class="button" href=move || scope.link_with("servers", &all)>{words.t("sets.servers")}</a>
+                    <YamlButton yaml />
+                    <button type="button" class="needs-script" disabled=nobody on:click=change>{words.t("sets.change")}</button>
+                </div>
             </div>
             <Show when=move || gone.get()>
                 <p class="warn bad" role="status">{words.t("sets.gone")}</p>

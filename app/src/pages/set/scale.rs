@@ -16,6 +16,8 @@ use wire::{ApiError, Reason, ScalePreview, SetKey, SetRow, set::Leaving, set::Sc
 const MOST: u32 = i32::MAX as u32;
 /// Leaving servers that are listed at first.
 const FIRST_LEAVING: usize = 50;
+/// Staying servers that are named; the rest is a number.
+const MOST_STAYING: usize = 10;
 
 /// What an open preview does to ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -293,6 +295,8 @@ fn Preview(
         let most = if all.get() { usize::MAX } else { FIRST_LEAVING };
         leaving.get_value().into_iter().take(most).map(line).collect_view()
     };
+    let stays = preview.staying.len();
+    let staying = preview.staying.iter().take(MOST_STAYING).cloned().map(line).collect_view();
     let warnings = preview
         .warnings
         .iter()
@@ -306,6 +310,11 @@ fn Preview(
             <Show when=folded>
                 <button type="button" class="quiet" on:click=move |_| all.set(true)>{words.n("sets.scale.showAll", count as u64)}</button>
             </Show>
+        })}
+        {(stays > 0).then(|| view! {
+            <p class="lead">{words.n("sets.scale.staying", stays as u64)}</p>
+            <ul class="staying">{staying}</ul>
+            {(stays > MOST_STAYING).then(|| view! { <p class="faint">{words.n("sets.scale.unnamed", (stays - MOST_STAYING) as u64)}</p> })}
         })}
         {(joins > 0).then(|| view! {
             <p class="lead">{words.plural("sets.scale.joining", joins as u64, &[("ids", joining.clone())])}
@@ -351,6 +360,7 @@ mod tests {
                     reason: Reason::new("highest-id", "highest id"),
                 })
                 .collect(),
+            staying: Vec::new(),
             joining: joining.to_vec(),
             warnings: Vec::new(),
         }

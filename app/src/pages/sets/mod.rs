@@ -84,6 +84,7 @@ pub fn SetsPage() -> impl IntoView {
         }
     });
     let error = Memo::new(move |_| live.refused.get().or_else(|| error.get()));
+    let trouble = Memo::new(move |_| live.totals.with(|totals| totals.trouble.clone()));
     let keys = Memo::new(move |_| {
         rows.with(|rows| rows.as_ref().map(|rows| rows.iter().map(|row| row.key.clone()).collect::<Vec<_>>()))
     });
@@ -124,6 +125,10 @@ pub fn SetsPage() -> impl IntoView {
         }
         match keys.with(|keys| keys.as_ref().map(Vec::len)) {
             None => view! { <Loading /> }.into_any(),
+            // Nothing is there because something stands in the way: that comes first.
+            Some(0) if trouble.with(Option::is_some) => {
+                trouble.get().map(|error| view! { <ErrorPanel error /> }).into_any()
+            }
             Some(0) if !scope.ns.with(String::is_empty) => view! {
                 <Empty
                     title=words.with("sets.emptyNs.title", &[("ns", scope.ns.get())])
@@ -141,7 +146,9 @@ pub fn SetsPage() -> impl IntoView {
     };
     let empty = Memo::new(move |_| keys.with(|keys| keys.as_ref().is_none_or(Vec::is_empty)));
     // The table stays the same element while rows come and go.
-    let state = Memo::new(move |_| (empty.get(), error.with(Option::is_some), keys.with(Option::is_none)));
+    let state = Memo::new(move |_| {
+        (empty.get(), trouble.with(Option::is_some), error.with(Option::is_some), keys.with(Option::is_none))
+    });
     view! {
         <section class="setspage">
             <div class="headline">
