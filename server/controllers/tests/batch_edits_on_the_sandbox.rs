@@ -63,7 +63,7 @@ impl World {
     async fn new() -> Self {
         let server = sandbox::api::Server::new();
         let client = server.client();
-        crds::install(&client).await.unwrap();
+        crds::install::install(&client).await.unwrap();
         let stop = CancellationToken::new();
         let caches = Caches::start(&client, &Namespaces::All, &stop);
         let batches = BatchCaches::start(&client, &stop);
