@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How many targets one piece holds: about 200 kB, which the API server writes in tens of milliseconds.
+/// How many targets one piece holds: about 100 kB, which the API server writes in some tens of milliseconds.
 pub const TARGETS_PER_PIECE: usize = 500;
 
 /// A run of targets in the batch's order. It never changes.

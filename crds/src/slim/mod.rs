@@ -9,6 +9,7 @@ mod game;
 mod meta;
 mod node;
 mod pod;
+mod shared;
 
 pub use game::{SlimGameServer, SlimGameServerSet};
 pub use meta::slim_metadata;

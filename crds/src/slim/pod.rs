@@ -1,10 +1,13 @@
 //! Slim Pod: where it runs, what its containers are and how they are.
 
+use std::sync::Arc;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::core::NamespaceResourceScope;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::shared::share;
 use super::{SlimCondition, slim_metadata, slim_resource};
 use crate::lenient::{items, or_default};
 
@@ -61,15 +64,15 @@ pub struct SlimContainer {
     /// Its image reference.
     #[serde(default, deserialize_with = "or_default")]
     pub image: String,
-    /// Its resources as written; absent when there are none.
+    /// Its resources as written, shared by all containers that say the same; absent when there are none.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "resources")]
-    pub resources: Option<Box<Value>>,
+    pub resources: Option<Arc<Value>>,
 }
 
 /// Most containers carry an empty object here; it is not worth an allocation.
-fn resources<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<Value>>, D::Error> {
+fn resources<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Arc<Value>>, D::Error> {
     let value = Value::deserialize(deserializer)?;
-    Ok(if value.as_object().is_none_or(serde_json::Map::is_empty) { None } else { Some(Box::new(value)) })
+    Ok(if value.as_object().is_none_or(serde_json::Map::is_empty) { None } else { Some(share(value)) })
 }
 
 /// One volume of a pod; only claims are kept.
