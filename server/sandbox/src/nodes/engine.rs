@@ -31,6 +31,9 @@ use super::write::{Failure, Outcome, Write, perform, status_patch};
 
 /// Pods that fitted nowhere are tried again this long after something became free.
 const RETRY_STUCK_AFTER: Duration = Duration::from_millis(200);
+/// A pod that fits nowhere is told at once; when only the words change, at most this often. (Two schedulers that both
+/// look after a pod would otherwise correct each other without end.)
+const REWORD_EVERY: Duration = Duration::from_secs(10);
 /// First and longest wait after a write that did not work.
 const FAILED_WAIT: Duration = Duration::from_millis(200);
 const FAILED_WAIT_MAX: Duration = Duration::from_secs(10);
@@ -57,6 +60,8 @@ struct Entry {
     gone: bool,
     timer: Option<Key>,
     failures: u32,
+    /// When its being unschedulable was last written.
+    told: Option<Instant>,
     /// Version and digest of the last status that we wrote, to notice a server that stores something else.
     written: Option<(String, u64)>,
 }
@@ -223,6 +228,7 @@ impl Engine {
                 gone: false,
                 timer: None,
                 failures: 0,
+                told: None,
                 written: None,
             };
             self.pods.insert(uid.clone(), entry);
@@ -392,8 +398,17 @@ impl Engine {
             Decision::Unschedulable(message) => {
                 self.stuck.insert(uid.clone());
                 let Some(wanted) = unschedulable(pod, message, self.clock.now()) else { return };
+                let known = pod.status.condition("PodScheduled");
+                let only_words = known.is_some_and(|known| known.reason.as_deref() == Some("Unschedulable"));
+                let since = entry.told.map_or(REWORD_EVERY, |told| told.elapsed());
+                if only_words && since < REWORD_EVERY {
+                    return self.wake_in(uid, REWORD_EVERY - since);
+                }
                 match status_patch(pod, &wanted) {
-                    Ok(patch) if Self::unless_futile(entry, &patch) => self.begin(uid, Write::Status(patch)),
+                    Ok(patch) if Self::unless_futile(entry, &patch) => {
+                        entry.told = Some(Instant::now());
+                        self.begin(uid, Write::Status(patch));
+                    }
                     Ok(_) => {}
                     Err(error) => warn!(%error, "a simulated condition cannot be written as JSON"),
                 }

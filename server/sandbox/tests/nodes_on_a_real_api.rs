@@ -1,0 +1,50 @@
+//! The scenes of the simulated nodes on a real API server, named by PILOTHOUSE_TEST_KUBECONFIG (`./dev cluster up`).
+//! Without it they are left out, and say so.
+
+mod scenes;
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use sandbox::nodes::{Options, Timing};
+use scenes::World;
+
+/// A client of the real API server; none when there is none to test on.
+async fn client() -> Option<Client> {
+    let Ok(path) = std::env::var("PILOTHOUSE_TEST_KUBECONFIG") else {
+        eprintln!("left out: PILOTHOUSE_TEST_KUBECONFIG names no kubeconfig of a real API server");
+        return None;
+    };
+    let file = Kubeconfig::read_from(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.unwrap();
+    Some(Client::try_from(config).unwrap())
+}
+
+/// Real seconds pass here, so back-off is shorter than on a real node.
+fn options() -> Options {
+    let timing = Timing { backoff: std::time::Duration::from_secs(2), ..Timing::default() };
+    Options { machines: 2, timing, ..Options::default() }
+}
+
+macro_rules! scenes_on_a_real_api {
+    ($($scene:ident)*) => {$(
+        #[tokio::test]
+        async fn $scene() {
+            let Some(client) = client().await else { return };
+            let mut world = World::start(client, &stringify!($scene)[..6].replace('_', "-"), options()).await;
+            scenes::$scene(&mut world).await;
+            world.clean_up().await;
+        }
+    )*};
+}
+
+scenes_on_a_real_api! {
+    pods_come_up
+    image_changes_in_place
+    gates_are_respected
+    crashes_back_off
+    bad_images_wait
+    unschedulable_pods_wait_for_room
+    deletion_is_graceful
+    nodes_register_again
+    restarts_disturb_nobody
+}

@@ -1,0 +1,185 @@
+//! Simulated nodes on the sandbox: all scenes in paused time, and what only the sandbox can count.
+
+mod scenes;
+
+use std::time::Duration;
+
+use kube::api::{Api, DeleteParams, ListParams};
+use sandbox::api::{Clock, Server};
+use sandbox::nodes::{Options, Timing};
+use scenes::World;
+use serde_json::json;
+
+/// A sandbox with simulated nodes.
+async fn world(scene: &str, options: Options) -> (Server, World) {
+    let server =
+        Server::with_options(sandbox::api::Options { clock: Clock::runtime(), ..Default::default() });
+    let world = World::start(server.client(), scene, options).await;
+    (server, world)
+}
+
+#[tokio::test(start_paused = true)]
+async fn pods_come_up() {
+    scenes::pods_come_up(&mut world("up", Options::default()).await.1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn image_changes_in_place() {
+    scenes::image_changes_in_place(&mut world("image", Options::default()).await.1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn gates_are_respected() {
+    scenes::gates_are_respected(&mut world("gate", Options::default()).await.1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn crashes_back_off() {
+    scenes::crashes_back_off(&mut world("crash", Options::default()).await.1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn bad_images_wait() {
+    scenes::bad_images_wait(&mut world("bad", Options::default()).await.1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn unschedulable_pods_wait_for_room() {
+    scenes::unschedulable_pods_wait_for_room(&mut world("full", Options::default()).await.1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn deletion_is_graceful() {
+    scenes::deletion_is_graceful(&mut world("delete", Options::default()).await.1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn nodes_register_again() {
+    scenes::nodes_register_again(&mut world("register", Options::default()).await.1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn restarts_disturb_nobody() {
+    scenes::restarts_disturb_nobody(&mut world("restart", Options::default()).await.1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_steady_minute_writes_nothing_but_leases() {
+    let (server, world) = world("steady", Options::default()).await;
+    for index in 0..20 {
+        world.simple(&format!("pod-{index}")).await;
+    }
+    for index in 0..20 {
+        world.ready(&format!("pod-{index}")).await;
+    }
+    let before = server.writes();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let minute = server.writes().since(&before);
+    assert_eq!(minute.commits_except(&["leases.coordination.k8s.io"]), 0, "{minute:?}");
+    let leases = minute.commits_except(&[]);
+    assert!((15..=21).contains(&leases), "three machines renew every ten seconds: {leases}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn instant_pods_cost_two_writes_to_start_and_three_to_end() {
+    let options = Options { timing: Timing::instant(), ..Options::default() };
+    let (server, world) = world("cost", options).await;
+    let before = server.writes();
+    for index in 0..50 {
+        world.simple(&format!("pod-{index}")).await;
+    }
+    for index in 0..50 {
+        world.ready(&format!("pod-{index}")).await;
+    }
+    let started = server.writes().since(&before);
+    assert_eq!(
+        started.commits_except(&["leases.coordination.k8s.io"]),
+        3 * 50,
+        "create, bind, status: {started:?}"
+    );
+    let before = server.writes();
+    for index in 0..50 {
+        world.pods().delete(&format!("pod-{index}"), &DeleteParams::default()).await.unwrap();
+    }
+    for index in 0..50 {
+        world.gone(&format!("pod-{index}")).await;
+    }
+    let ended = server.writes().since(&before);
+    assert_eq!(
+        ended.commits_except(&["leases.coordination.k8s.io"]),
+        3 * 50,
+        "asked, ended, gone: {ended:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn pods_of_other_schedulers_are_left_alone_unless_told() {
+    for (schedule_all, bound) in [(false, false), (true, true)] {
+        let options = Options { schedule_all, ..Options::default() };
+        let (_server, world) = world("others", options).await;
+        world.create("other", json!({}), json!({"schedulerName": "default-scheduler"})).await;
+        world.simple("ours").await;
+        world.ready("ours").await;
+        if bound {
+            world.ready("other").await;
+        } else {
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            let other = world.pods().get("other").await.unwrap();
+            assert_eq!(other.spec.unwrap().node_name, None);
+            assert_eq!(scenes::condition(&world.pods().get("other").await.unwrap(), "PodScheduled"), None);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn surplus_machines_are_retired_when_there_are_fewer() {
+    let (_server, mut world) = world("fewer", Options { machines: 5, ..Options::default() }).await;
+    world.stop_nodes().await;
+    world.options.machines = 2;
+    world.start_nodes();
+    let list = || async { world.nodes().list(&ListParams::default()).await.unwrap().items.len() };
+    let shrunk = async {
+        while list().await != 2 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), shrunk).await.expect("three nodes go");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_of_somebody_else_is_not_taken_over() {
+    let server =
+        Server::with_options(sandbox::api::Options { clock: Clock::runtime(), ..Default::default() });
+    let nodes: Api<k8s_openapi::api::core::v1::Node> = Api::all(server.client());
+    let real = json!({"metadata": {"name": "sim-node-0"}, "spec": {"providerID": "cloud://real"}});
+    let real = serde_json::from_value(real).unwrap();
+    nodes.create(&kube::api::PostParams::default(), &real).await.unwrap();
+    let stop = tokio_util::sync::CancellationToken::new();
+    let running = tokio::spawn(sandbox::nodes::run(server.client(), Options::default(), stop.clone()));
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    let node = nodes.get("sim-node-0").await.unwrap();
+    assert!(node.metadata.labels.unwrap_or_default().is_empty());
+    assert_eq!(nodes.list(&ListParams::default()).await.unwrap().items.len(), 3);
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn conflicts_outages_and_lost_watches_only_delay_pods() {
+    let (server, world) = world("trouble", Options::default()).await;
+    for index in 0..30 {
+        world.simple(&format!("pod-{index}")).await;
+    }
+    server.faults().conflicts(0.3);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    server.faults().expire_watches();
+    server.faults().away_for(Duration::from_secs(60));
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    server.faults().delay_watches(Duration::from_millis(500));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    server.faults().clear();
+    for index in 0..30 {
+        let pod = world.ready(&format!("pod-{index}")).await;
+        assert_eq!(scenes::container(&pod).unwrap().restart_count, 0);
+    }
+}
