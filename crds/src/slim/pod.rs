@@ -141,7 +141,15 @@ impl SlimPod {
     /// The condition of a type.
     #[must_use]
     pub fn condition(&self, type_: &str) -> Option<&SlimCondition> {
-        self.status.conditions.iter().find(|condition| condition.type_ == type_)
+        self.status.condition(type_)
+    }
+}
+
+impl SlimPodStatus {
+    /// The condition of a type.
+    #[must_use]
+    pub fn condition(&self, type_: &str) -> Option<&SlimCondition> {
+        self.conditions.iter().find(|condition| condition.type_ == type_)
     }
 }
 
