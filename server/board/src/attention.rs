@@ -77,35 +77,16 @@ impl Snapshot {
     /// What needs a hand at a time of day, worst first.
     #[must_use]
     pub fn attention(&self, now: i64) -> Vec<Attention> {
-        let mut by_set: BTreeMap<SetKey, Trouble<'_>> = BTreeMap::new();
-        let mut lost_nodes: BTreeMap<&str, u32> = BTreeMap::new();
-        let mut key: Option<SetKey> = None;
-        for row in &self.rows {
-            // Rows of a set stand together.
-            let here = key.as_ref().is_some_and(|key| {
-                key.name == row.set.as_deref().unwrap_or("")
-                    && *key.namespace == *row.namespace
-                    && key.family == row.family
-            });
-            if !here {
-                key = Some(SetKey::new(row.family, &*row.namespace, row.set.as_deref().unwrap_or("")));
-            }
-            if let Some(key) = &key {
-                if !by_set.contains_key(key) {
-                    by_set.insert(key.clone(), Trouble::default());
-                }
-                if let Some(trouble) = by_set.get_mut(key) {
-                    trouble.look_at(row, now);
-                }
-            }
-            if self.nodes.get(row.node()) == Some(&false) {
-                *lost_nodes.entry(row.node()).or_default() += 1;
-            }
-        }
         let mut found = Vec::new();
-        found.extend(nodes(&lost_nodes));
-        for (key, trouble) in &by_set {
-            self.tell(key, trouble, &mut found);
+        found.extend(self.lost_nodes());
+        // Rows of a set stand together.
+        for rows in self.rows.chunk_by(|one, other| one.same_set(other)) {
+            let mut trouble = Trouble::default();
+            rows.iter().for_each(|row| trouble.look_at(row, now));
+            if let (true, Some(row)) = (trouble.is_any(), rows.first()) {
+                let key = SetKey::new(row.family, &*row.namespace, row.set.as_deref().unwrap_or(""));
+                self.tell(&key, &trouble, &mut found);
+            }
         }
         for (key, set) in self.sets.iter() {
             let waiting = problem::waiting(set).filter(|(_, since)| now.saturating_sub(*since) >= SCALING);
@@ -121,6 +102,22 @@ impl Snapshot {
         found.sort_by_key(|attention| rank(&attention.level));
         found.truncate(MOST);
         found
+    }
+
+    /// Servers on nodes that are not ready. Mostly there is no such node, and no row is looked at.
+    fn lost_nodes(&self) -> Option<Attention> {
+        let mut lost: BTreeMap<&str, u32> =
+            self.nodes.iter().filter(|(_, ready)| !**ready).map(|(name, _)| (name.as_str(), 0)).collect();
+        if lost.is_empty() {
+            return None;
+        }
+        for row in &self.rows {
+            if let Some(count) = lost.get_mut(row.node()) {
+                *count += 1;
+            }
+        }
+        lost.retain(|_, count| *count > 0);
+        nodes(&lost)
     }
 
     fn tell(&self, key: &SetKey, trouble: &Trouble<'_>, found: &mut Vec<Attention>) {
@@ -164,8 +161,17 @@ impl Snapshot {
 }
 
 impl<'a> Trouble<'a> {
+    fn is_any(&self) -> bool {
+        let waiting = [self.leaving, self.killed, self.not_ready, self.creating, self.deleting];
+        !self.looping.is_empty() || !self.crashed.is_empty() || waiting.iter().any(|since| since.count > 0)
+    }
+
     fn look_at(&mut self, row: &'a Arc<Row>, now: i64) {
         self.live += 1;
+        let at_ease = &*row.state == "Ready" && matches!(&*row.ops, "None" | "Allocated");
+        if at_ease && row.restarts == 0 {
+            return;
+        }
         let pod = row.pod.as_deref();
         let ready_changed = pod.and_then(|pod| pod.ready_changed);
         let ops_changed = pod.and_then(|pod| pod.ops_changed);

@@ -9,7 +9,7 @@ use wire::error::{ApiError, Reason};
 use wire::row::Count;
 
 use crate::row::Row;
-use crate::tally::{Tally, by_name};
+use crate::tally::{Places, Tally, by_name};
 
 /// Most categories in a legend; the rest is one, [`OTHERS`].
 pub(crate) const MOST: usize = 500;
@@ -112,19 +112,21 @@ pub(crate) fn states() -> Vec<&'static str> {
 pub(crate) struct Words<'a> {
     /// The words with their counts.
     pub(crate) counts: Vec<Count>,
-    places: HashMap<Cow<'a, str>, usize>,
-    /// Where words go that have no place of their own.
+    /// Places of the words that have one of their own.
+    known: HashMap<Cow<'a, str>, usize>,
+    /// Where words go that have none.
     others: usize,
+    asked: Places<'a>,
 }
 
 impl<'a> Words<'a> {
     /// At most `most` words; what does not fit is counted as [`OTHERS`], the rarest first.
     pub(crate) fn new(tally: Tally<'a>, always: &[&'static str], most: usize) -> Self {
         let mut found = tally.into_counts();
-        let known = always.iter().map(|word| (Cow::Borrowed(*word), found.remove(word).unwrap_or(0)));
-        let known: Vec<(Cow<'a, str>, u32)> = known.collect();
+        let mut words: Vec<(Cow<'a, str>, u32)> =
+            always.iter().map(|word| (Cow::Borrowed(*word), found.remove(word).unwrap_or(0))).collect();
         let mut more: Vec<(&str, u32)> = found.into_iter().collect();
-        let room = most.saturating_sub(known.len());
+        let room = most.saturating_sub(words.len());
         let mut left_over = 0;
         if more.len() > room {
             more.sort_unstable_by(|(left, a), (right, b)| b.cmp(a).then_with(|| by_name(left, right)));
@@ -134,7 +136,6 @@ impl<'a> Words<'a> {
         more.sort_unstable_by(|(left, _), (right, _)| {
             left.is_empty().cmp(&right.is_empty()).then_with(|| by_name(left, right))
         });
-        let mut words = known;
         words.extend(more.into_iter().map(|(word, count)| (Cow::Borrowed(word), count)));
         if left_over > 0 {
             words.push((Cow::Borrowed(OTHERS), left_over));
@@ -142,8 +143,8 @@ impl<'a> Words<'a> {
         let others = words.len().saturating_sub(1);
         let counts =
             words.iter().map(|(word, count)| Count { value: word.to_string(), count: *count }).collect();
-        let places = words.into_iter().enumerate().map(|(place, (word, _))| (word, place)).collect();
-        Self { counts, places, others }
+        let known = words.into_iter().enumerate().map(|(place, (word, _))| (word, place)).collect();
+        Self { counts, known, others, asked: Places::default() }
     }
 
     /// The words of a dimension over some rows.
@@ -156,8 +157,8 @@ impl<'a> Words<'a> {
     }
 
     /// The place of a word.
-    pub(crate) fn place(&self, word: &str) -> usize {
-        self.places.get(word).copied().unwrap_or(self.others)
+    pub(crate) fn place(&mut self, word: &'a str) -> usize {
+        self.asked.get(word, || self.known.get(word).copied().unwrap_or(self.others))
     }
 
     /// The words alone.

@@ -23,9 +23,9 @@ impl Snapshot {
         let dimension = Dimension::parse(&query.by)?;
         let (_, matches) = self.matches(&query.q, &query.ns, now)?;
         let rows = || matches.rows.iter().map(|place| &*self.rows[*place as usize]);
-        let legend = Words::of(&dimension, rows(), now);
-        let state_words = words(rows().map(|row| &*row.state), &states());
-        let ops_words = words(rows().map(|row| &*row.ops), &crds::kruise::OpsState::KNOWN);
+        let mut legend = Words::of(&dimension, rows(), now);
+        let mut state_words = words(rows().map(|row| &*row.state), &states());
+        let mut ops_words = words(rows().map(|row| &*row.ops), &crds::kruise::OpsState::KNOWN);
         let mut sets: BTreeMap<SetKey, DeckSet> = BTreeMap::new();
         let is_asked = |key: &&SetKey| query.ns.is_empty() || key.namespace == query.ns;
         if query.q.trim().is_empty() {
@@ -36,19 +36,19 @@ impl Snapshot {
         while let Some(first) = rest.peek().copied() {
             let key = deck_key(first);
             let deck = sets.entry(key.clone()).or_insert_with(|| empty(key));
-            while let Some(row) = rest.next_if(|row| same_deck(row, first)) {
+            while let Some(row) = rest.next_if(|row| row.same_set(first)) {
                 add(deck, row);
                 deck.state.push(byte(state_words.place(&row.state)));
                 deck.ops.push(byte(ops_words.place(&row.ops)));
                 deck.category.push(u16::try_from(legend.place(dimension.of(row, now))).unwrap_or(u16::MAX));
             }
         }
+        let ready = state_words.place("Ready");
         let whole = self.set_rows();
         for (key, deck) in &mut sets {
             if let Some(set) = whole.get(key) {
                 (deck.wanted, deck.ready) = (Some(set.wanted), set.ready);
             } else {
-                let ready = state_words.place("Ready");
                 deck.ready = length(deck.state.iter().filter(|state| usize::from(**state) == ready).count());
             }
         }
@@ -78,10 +78,6 @@ fn byte(place: usize) -> u8 {
 
 fn deck_key(row: &Row) -> SetKey {
     SetKey::new(row.family, &*row.namespace, row.set.as_deref().unwrap_or(""))
-}
-
-fn same_deck(row: &Row, other: &Row) -> bool {
-    row.set == other.set && row.namespace == other.namespace && row.family == other.family
 }
 
 fn empty(key: SetKey) -> DeckSet {

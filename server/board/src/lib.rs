@@ -21,6 +21,7 @@ mod category;
 mod deck;
 mod deck_diff;
 mod fields;
+mod groups;
 mod ids;
 mod join;
 mod known;

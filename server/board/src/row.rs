@@ -193,6 +193,16 @@ impl Row {
         self.server.as_ref().and_then(|server| pair(&server.annotations, key))
     }
 
+    /// Whether both belong to one set, or to none in one namespace.
+    pub(crate) fn same_set(&self, other: &Self) -> bool {
+        let same = |one: &Arc<str>, other: &Arc<str>| Arc::ptr_eq(one, other) || one == other;
+        let sets = match (&self.set, &other.set) {
+            (Some(one), Some(other)) => same(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        sets && same(&self.namespace, &other.namespace) && self.family == other.family
+    }
+
     /// The order of tables and decks: namespace, set, id, name; servers without a set first, without an id last.
     pub(crate) fn order(&self, other: &Self) -> Ordering {
         self.namespace

@@ -59,9 +59,47 @@ fn questions_are_answered_as_of_now() {
     assert_eq!(board.servers(&ServersQuery { limit: 5, ..ServersQuery::default() }).unwrap().rows.len(), 1);
     assert_eq!(board.deck(&DeckQuery::default()).unwrap().matched, 1);
     assert_eq!(board.values("set", "", "", 5)[0].value, "game");
+    assert_eq!(board.groups("", "", "set").unwrap()[0].value, "a/game");
     assert_eq!(board.set(&"kruise/a/game".parse().unwrap()), None);
     assert_eq!(
         board.servers(&ServersQuery { q: "(".to_owned(), ..ServersQuery::default() }).unwrap_err().status,
         400
     );
+}
+
+#[test]
+fn every_answer_fits_together_while_others_write() {
+    const SERVERS: u32 = 50;
+    let board = SharedBoard::default();
+    let all: Vec<Arc<SlimGameServer>> =
+        (0..SERVERS).map(|id| Arc::new(server(&format!("a/game-{id}"), json!({})))).collect();
+    board.replace_servers(&all);
+    let query = ServersQuery { limit: SERVERS, ..ServersQuery::default() };
+    std::thread::scope(|scope| {
+        for writer in 0..2 {
+            let board = &board;
+            scope.spawn(move || {
+                for round in 0..200 {
+                    let ops = ["None", "Allocated", "Kill"][round % 3];
+                    let path = format!("a/game-{}", (writer * 25) + round % 25);
+                    board.apply_server(&server(&path, json!({ "spec": { "opsState": ops } })));
+                }
+            });
+        }
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut last = 0;
+                for _ in 0..200 {
+                    let window = board.servers(&query).unwrap();
+                    let allocated = window.rows.iter().filter(|row| row.ops == "Allocated").count();
+                    let told = window.counts.ops.iter().find(|count| count.value == "Allocated");
+                    assert_eq!(told.map_or(0, |count| count.count as usize), allocated);
+                    assert_eq!((window.matched, window.rows.len()), (SERVERS, SERVERS as usize));
+                    assert!(window.version >= last, "time goes forwards");
+                    last = window.version;
+                }
+            });
+        }
+    });
+    assert_eq!(*board.changed().borrow(), board.version());
 }

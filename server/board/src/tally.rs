@@ -6,26 +6,68 @@ use wire::filter::natural_cmp;
 use wire::row::Count;
 
 /// How often each value was seen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Tally<'a> {
-    counts: HashMap<&'a str, u32>,
+    counts: Vec<(&'a str, u32)>,
+    places: Places<'a>,
+}
+
+/// Finds the place of a text among many, quickly where the texts come from a pool.
+///
+/// Equal texts of a pool are one text in memory, so comparing where they are is enough for the few that come again
+/// and again; only others are hashed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Places<'a> {
+    recent: Vec<(&'a str, usize)>,
+    by_text: HashMap<&'a str, usize>,
+}
+
+/// As many texts are compared by their place in memory. States and opsStates are fewer.
+const RECENT: usize = 12;
+
+impl<'a> Places<'a> {
+    /// The place of a text; `find` says it for one that was not asked for before.
+    pub(crate) fn get(&mut self, text: &'a str, find: impl FnOnce() -> usize) -> usize {
+        let is_it = |(other, _): &&(&str, usize)| {
+            std::ptr::eq(other.as_ptr(), text.as_ptr()) && other.len() == text.len()
+        };
+        if let Some((_, place)) = self.recent.iter().find(is_it) {
+            return *place;
+        }
+        let place = *self.by_text.entry(text).or_insert_with(find);
+        if self.recent.len() == RECENT {
+            // The last slot changes hands, so that texts that come in runs are found too.
+            self.recent.pop();
+        }
+        self.recent.push((text, place));
+        place
+    }
 }
 
 impl<'a> Tally<'a> {
     pub(crate) fn add(&mut self, value: &'a str) {
-        *self.counts.entry(value).or_default() += 1;
+        self.add_many(value, 1);
+    }
+
+    pub(crate) fn add_many(&mut self, value: &'a str, count: u32) {
+        let next = self.counts.len();
+        let place = self.places.get(value, || next);
+        if place == next {
+            self.counts.push((value, 0));
+        }
+        self.counts[place].1 += count;
     }
 
     /// Most frequent first, equal ones by name.
     pub(crate) fn most_first(self) -> Vec<Count> {
-        let mut counts: Vec<(&str, u32)> = self.counts.into_iter().collect();
+        let mut counts = self.counts;
         counts.sort_by(|(left, more), (right, less)| less.cmp(more).then_with(|| by_name(left, right)));
         counts.into_iter().map(|(value, count)| Count { value: value.to_owned(), count }).collect()
     }
 
     /// The counts without an order.
     pub(crate) fn into_counts(self) -> HashMap<&'a str, u32> {
-        self.counts
+        self.counts.into_iter().collect()
     }
 }
 
