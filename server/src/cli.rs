@@ -1,0 +1,189 @@
+//! Command line: what the process runs against, where it listens, how careful it is.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::{net::SocketAddr, path::PathBuf};
+
+/// Runs game servers on Kubernetes and steers thousands of them from a live dashboard.
+#[derive(Debug, Parser)]
+#[command(name = "pilothouse", version, args_conflicts_with_subcommands = true)]
+pub struct Cli {
+    /// What to do instead of serving.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Options of the server.
+    #[command(flatten)]
+    pub serve: ServeArgs,
+}
+
+/// What the binary can do besides serving.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Prints the custom resource definitions and the namespace of the batches, to pipe into kubectl apply.
+    Crds,
+    /// Plays nodes: a scheduler and kubelets that run no containers, on any API server. Not for production.
+    SimulateNodes(SimulateArgs),
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// How users are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum AuthMode {
+    /// Nobody is asked; only on a loopback address.
+    #[default]
+    None,
+}
+
+/// Whose controllers run OpenKruiseGame resources.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum KruiseMode {
+    /// Ours; upstream's are not installed.
+    #[default]
+    Own,
+    /// Nobody's here: read and edit only.
+    Off,
+}
+
+/// Which API server, and how to reach it.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ClusterArgs {
+    /// Kubeconfig to use. Without it: $KUBECONFIG, ~/.kube/config, then the pod's own service account.
+    #[arg(long, env = "PILOTHOUSE_KUBECONFIG", value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig.
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// Requests to the API server per second, sustained.
+    #[arg(long, default_value_t = 400, value_name = "N")]
+    pub qps: u32,
+    /// Requests that may go out at once before `--qps` holds.
+    #[arg(long, default_value_t = 800, value_name = "N")]
+    pub burst: u32,
+}
+
+/// Options of the server.
+#[derive(Clone, Debug, Args)]
+pub struct ServeArgs {
+    /// Start an embedded Kubernetes API with simulated nodes in this process. Gone when it stops. Not for production.
+    #[arg(long, conflicts_with_all = ["kubeconfig", "context"])]
+    pub sandbox: bool,
+    /// What the sandbox starts with.
+    #[arg(long, default_value = "demo", value_name = "demo|empty|scale:N|FILE")]
+    pub sandbox_world: String,
+    /// Simulated machines of the sandbox.
+    #[arg(long, default_value_t = 4, value_name = "N")]
+    pub sandbox_nodes: u32,
+    /// Port of the sandbox's Kubernetes API on loopback; 0 is any free one.
+    #[arg(long, default_value_t = 0, value_name = "PORT")]
+    pub sandbox_port: u16,
+    /// Where the sandbox's kubeconfig is written. Default: a folder of its own under the temporary folder.
+    #[arg(long, value_name = "FILE")]
+    pub sandbox_kubeconfig: Option<PathBuf>,
+    /// API server.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Only these namespaces, comma separated. Without it: all.
+    #[arg(long, value_delimiter = ',', value_name = "NS,…")]
+    pub namespaces: Vec<String>,
+    /// Address of the dashboard and the REST API.
+    #[arg(long, env = "PILOTHOUSE_LISTEN", default_value = "127.0.0.1:7373")]
+    pub listen: SocketAddr,
+    /// Path under which a reverse proxy shows the dashboard, for example /pilothouse.
+    #[arg(long, default_value = "", value_name = "PATH")]
+    pub base_path: String,
+    /// How users are known.
+    #[arg(long, value_enum, default_value_t)]
+    pub auth: AuthMode,
+    /// Who reconciles OpenKruiseGame resources.
+    #[arg(long, value_enum, default_value_t)]
+    pub kruise: KruiseMode,
+    /// Where the number of players of an OpenKruiseGame server stands.
+    #[arg(long, value_name = "annotation:KEY|quality:NAME")]
+    pub players_from: Option<String>,
+    /// Reconciles that run at once, per kind.
+    #[arg(long, default_value_t = 16, value_name = "N")]
+    pub workers: usize,
+    /// Edits of a batch that are under way at once.
+    #[arg(long, default_value_t = 16, value_name = "N")]
+    pub batch_workers: usize,
+    /// Folder with the built site, instead of the one inside the binary.
+    #[arg(long, env = "PILOTHOUSE_SITE", value_name = "DIR")]
+    pub site: Option<PathBuf>,
+    /// Log format.
+    #[arg(long, value_enum, default_value_t)]
+    pub log_format: LogFormat,
+}
+
+/// Options of the simulated nodes.
+#[derive(Clone, Debug, Args)]
+pub struct SimulateArgs {
+    /// API server.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Simulated machines.
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    pub nodes: u32,
+    /// Bind pods of every scheduler, not only of `pilothouse-simulated`. For clusters that have no other scheduler.
+    #[arg(long)]
+    pub schedule_all: bool,
+    /// Log format.
+    #[arg(long, value_enum, default_value_t)]
+    pub log_format: LogFormat,
+}
+
+/// A base path that cannot be one.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("--base-path `{0}` must look like /name or /a/b, of letters, digits, `-`, `_`, `.`, `~`")]
+pub struct BasePathError(String);
+
+/// Brings a base path into the form `""` or `/a/b` (no slash at the end).
+///
+/// # Errors
+/// When a part is empty, `.` or `..`, or holds other letters than URLs take without escapes.
+pub fn base_path(text: &str) -> Result<String, BasePathError> {
+    let trimmed = text.trim_matches('/');
+    if trimmed.is_empty() {
+        return Ok(String::new());
+    }
+    let legal = |part: &str| {
+        !part.is_empty()
+            && part != "."
+            && part != ".."
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~'))
+    };
+    if trimmed.split('/').all(legal) {
+        Ok(format!("/{trimmed}"))
+    } else {
+        Err(BasePathError(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn base_paths_lose_their_last_slash() {
+        assert_eq!(base_path("").unwrap(), "");
+        assert_eq!(base_path("/").unwrap(), "");
+        assert_eq!(base_path("ops/").unwrap(), "/ops");
+        assert_eq!(base_path("/a/b-c").unwrap(), "/a/b-c");
+        for odd in ["/a//b", "/..", "/a b", "/\"x"] {
+            assert!(base_path(odd).is_err(), "{odd}");
+        }
+    }
+}

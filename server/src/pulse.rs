@@ -1,0 +1,69 @@
+//! One number that grows whenever anything shown may have changed: board, batches, health of the watches.
+
+use board::SharedBoard;
+use controllers::{
+    batch::BatchCaches,
+    cache::{Cached, Caches, Health, Subscription},
+};
+use futures::StreamExt;
+use std::sync::Arc;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// Starts watching for changes; ends with `stop`.
+#[must_use]
+pub fn start(
+    board: &SharedBoard,
+    caches: &Caches,
+    batches: &BatchCaches,
+    stop: &CancellationToken,
+) -> watch::Receiver<u64> {
+    let (sender, receiver) = watch::channel(1);
+    let pulse = Arc::new(sender);
+    let mut changed = board.changed();
+    spawn(stop, {
+        let pulse = pulse.clone();
+        async move {
+            while changed.changed().await.is_ok() {
+                beat(&pulse);
+            }
+        }
+    });
+    follow(stop, &pulse, batches.edits.subscribe());
+    follow(stop, &pulse, batches.targets.subscribe());
+    follow(stop, &pulse, batches.progress.subscribe());
+    for health in [caches.sets.health(), caches.servers.health(), caches.pods.health(), caches.nodes.health()]
+    {
+        spawn(stop, healthy(pulse.clone(), health));
+    }
+    receiver
+}
+
+fn beat(pulse: &watch::Sender<u64>) {
+    pulse.send_modify(|number| *number += 1);
+}
+
+fn follow<K: Cached>(stop: &CancellationToken, pulse: &Arc<watch::Sender<u64>>, mut events: Subscription<K>) {
+    let pulse = pulse.clone();
+    spawn(stop, async move {
+        while events.next().await.is_some() {
+            beat(&pulse);
+        }
+    });
+}
+
+async fn healthy(pulse: Arc<watch::Sender<u64>>, mut health: watch::Receiver<Health>) {
+    while health.changed().await.is_ok() {
+        beat(&pulse);
+    }
+}
+
+fn spawn(stop: &CancellationToken, task: impl Future<Output = ()> + Send + 'static) {
+    let stop = stop.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            () = task => {}
+            () = stop.cancelled() => {}
+        }
+    });
+}
