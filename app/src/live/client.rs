@@ -202,11 +202,16 @@ pub(super) fn start(live: Live) {
             move |message| live.deliver(message),
         );
         let watched = line.clone();
-        Effect::watch(
-            move || (live.view.get(), live.again.get()),
-            move |_, _, _| watched.event(Event::ViewChanged),
-            false,
-        );
+        // Pages set their view in effects of their own, perhaps before this one runs for the first time: what
+        // counts is whether the line asked for the view, not whether it changed since.
+        Effect::new(move |before: Option<u32>| {
+            let (view, again) = (live.view.get(), live.again.get());
+            let other = watched.asked.borrow().as_ref() != Some(&view);
+            if other || before.is_some_and(|before| before != again) {
+                watched.event(Event::ViewChanged);
+            }
+            again
+        });
         // A laptop that wakes up or a network that is back: look at once instead of after the back-off.
         for name in ["online", "visibilitychange", "focus"] {
             let line = line.clone();

@@ -29,13 +29,13 @@ fn Item(item: Attention) -> impl IntoView {
     let (words, scope) = (use_words(), use_scope());
     let Attention { reason, level, q, set, server } = item;
     let class = match level.as_str() {
-        "bad" => "bad",
-        "warn" => "warn",
-        _ => "info",
+        "bad" => "level-bad",
+        "warn" => "level-warn",
+        _ => "level-info",
     };
     let level = match class {
-        "bad" => words.t("deck.attn.bad"),
-        "warn" => words.t("deck.attn.warn"),
+        "level-bad" => words.t("deck.attn.bad"),
+        "level-warn" => words.t("deck.attn.warn"),
         _ => words.t("deck.attn.info"),
     };
     let name = server

@@ -330,12 +330,12 @@ fn Header(deck: Deck, index: usize, key: SetKey) -> impl IntoView {
         let (servers, wanted, ready, _) = figures.get().unwrap_or_default();
         let servers = words.n("deck.head.servers", u64::from(servers));
         match wanted {
-            Some(wanted) => {
+            Some(wanted) if !narrow() => {
                 let ready =
                     words.with("deck.head.ready", &[("ready", group(ready)), ("wanted", group(wanted))]);
                 format!("{servers} · {ready}")
             }
-            None => servers,
+            _ => servers,
         }
     };
     let bar = move || {

@@ -66,6 +66,8 @@ pub const SIZES: [CellSize; 13] = [
 ];
 /// The first step whose cells carry marks.
 const FIRST_WITH_MARKS: usize = 7;
+/// Scrolling that marks are worth, at least; small screens scroll anyway.
+const WORTH_SCROLLING: u32 = 2000;
 /// Largest step that is chosen without being asked for: five servers need no cells like windows.
 const LARGEST_FIT: usize = 10;
 
@@ -187,7 +189,7 @@ impl Plan {
     /// Places decks of so many cells into a width. `room` is the height that can be seen at once.
     ///
     /// `Fit` takes the largest cells with which everything is in sight; rather than lose the marks it
-    /// accepts up to two screens of scrolling.
+    /// accepts up to two screens of scrolling, or [`WORTH_SCROLLING`].
     #[must_use]
     pub fn new(counts: &[u32], width: u32, room: u32, zoom: Zoom) -> Self {
         match zoom {
@@ -196,7 +198,7 @@ impl Plan {
                 let mut smallest = Self::at(counts, width, 0);
                 for step in (1..=LARGEST_FIT).rev() {
                     let plan = Self::at(counts, width, step);
-                    if plan.height <= room || (step == FIRST_WITH_MARKS && plan.height <= room * 2) {
+                    if plan.height <= room || (step == FIRST_WITH_MARKS && plan.height <= WORTH_SCROLLING.max(room * 2)) {
                         smallest = plan;
                         break;
                     }
@@ -404,7 +406,7 @@ mod tests {
     fn marks_are_worth_some_scrolling_but_not_a_lot() {
         let some = Plan::new(&[2_400, 1_800, 960, 52], 860, 700, Zoom::Fit);
         assert!(some.size().has_marks());
-        assert!(some.height <= 1_400);
+        assert!(some.height <= WORTH_SCROLLING);
         assert!(!Plan::new(&[30_000], 860, 700, Zoom::Fit).size().has_marks());
     }
 

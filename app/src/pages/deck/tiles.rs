@@ -135,13 +135,17 @@ pub fn Tiles() -> impl IntoView {
                 <span>{label}</span>
             }
         };
-        let inside = match kind.q {
+        let inside = move || match kind.q {
             Some(q) => view! { <a href=move || scope.link_with("servers", q)>{body()}</a> }.into_any(),
             None => body().into_any(),
         };
         // Players are no number of their own when nobody counts them.
-        let absent = move || kind.q.is_none() && value.get().is_none();
-        view! { <div class="tile" hidden=absent>{inside} {line}</div> }
+        let absent = Memo::new(move |_| kind.q.is_none() && value.get().is_none());
+        view! {
+            <Show when=move || !absent.get()>
+                <div class="tile">{inside()} {line}</div>
+            </Show>
+        }
     };
     view! { <section class="tiles" aria-label=words.t("deck.tile.title")>{KINDS.iter().enumerate().map(tile).collect_view()}</section> }
 }

@@ -209,7 +209,9 @@ pub fn Legend(
             .into_iter()
             .take(MOST)
             .map(|(count, tone)| {
-                let name = if count.value.is_empty() {
+                let name = if count.value.is_empty() && by == By::State {
+                    "Unknown".to_owned()
+                } else if count.value.is_empty() {
                     words.t("deck.legend.none").to_owned()
                 } else {
                     count.value.clone()

@@ -10,7 +10,7 @@ use leptos::{html::Div, leptos_dom::helpers::window_event_listener, prelude::*, 
 use wasm_bindgen::{JsCast, closure::Closure};
 
 /// Least height that a deck is fitted into, however little of it is in sight.
-const LEAST_ROOM: f64 = 320.0;
+const LEAST_ROOM: f64 = 420.0;
 /// Kept free below the deck.
 const BELOW: f64 = 56.0;
 

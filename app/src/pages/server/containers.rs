@@ -84,7 +84,7 @@ fn Line(name: String, container: Memo<Option<ContainerDetail>>) -> impl IntoView
         } else {
             view! { <Tag text kind=tag /> }.into_any()
         };
-        view! { <li><span class="cap">{label}</span> {body}</li> }
+        view! { <li><span class="label">{label}</span> {body}</li> }
     };
     let chain = move || {
         let kind = kind.get();

@@ -277,7 +277,7 @@ fn Facts(row: Memo<Option<ServerRow>>, set: Memo<Option<wire::SetKey>>) -> impl 
                 })}
                 {plain(words.t("server.fact.restarts"), |row| group(row.restarts))}
                 <div><dt>{words.t("server.fact.age")}</dt><dd><Age since=created /></dd></div>
-                <div>
+                <div class="whole">
                     <dt>"uid"</dt>
                     <dd class="mono uid">{text(|row| row.uid.clone())} <CopyButton text=text(|row| row.uid.clone()) /></dd>
                 </div>

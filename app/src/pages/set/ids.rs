@@ -76,6 +76,9 @@ pub fn Ids<V: IntoView + 'static>(
     let blocks = Memo::new(move |_| cells.with(|cells| strip::blocks(cells)));
     let figures = Memo::new(move |_| cells.with(|cells| strip::figures(cells)));
     let summary = move || {
+        if more.get() > 0 {
+            return String::new();
+        }
         let figures = figures.get();
         let mut parts = vec![words.n("sets.ids.live", figures.live.into())];
         if figures.reserved > 0 {
@@ -149,9 +152,16 @@ fn Fold(
             view! { <a class=class href=href title=title.clone() aria-label=title>{label}</a> }.into_any()
         }
     };
+    // All cells of a strip are as wide as the longest id needs, so that columns stand under each other.
+    let class = move || match block.with(|block| block.as_ref().map_or(0, |block| block.last)) {
+        0..=99 => "ids",
+        100..=999 => "ids three",
+        1000..=9999 => "ids four",
+        _ => "ids five",
+    };
     let strip = move || {
         view! {
-            <div class="ids"><For each=move || list.get() key=Clone::clone children=cell /></div>
+            <div class=class><For each=move || list.get() key=Clone::clone children=cell /></div>
         }
     };
     let head = move || {

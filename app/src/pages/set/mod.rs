@@ -294,7 +294,7 @@ fn Template(detail: RwSignal<Option<SetDetail>>) -> impl IntoView {
     view! {
         <section class="card">
             <header><h2>{words.t("sets.template")}</h2></header>
-            <dl class="facts">
+            <dl class="facts lines">
                 {move || template.get().into_iter().map(|(name, image)| view! {
                     <div><dt class="mono">{name}</dt><dd><Tag text=image /></dd></div>
                 }).collect_view()}
@@ -317,6 +317,7 @@ fn Facts(detail: RwSignal<Option<SetDetail>>) -> impl IntoView {
         }
     };
     let created = Signal::derive(move || detail.with(|detail| detail.as_ref().map_or(0, |d| d.row.created)));
+    let uid = move || detail.with(|detail| detail.as_ref().map(|d| d.row.uid.clone()).unwrap_or_default());
     view! {
         <section class="card">
             <header><h2>{words.t("sets.facts")}</h2></header>
@@ -331,7 +332,7 @@ fn Facts(detail: RwSignal<Option<SetDetail>>) -> impl IntoView {
                 {fact("reclaimPolicy", |d| d.reclaim_policy.clone())}
                 {fact("networkType", |d| d.network_type.clone())}
                 <div><dt>{words.t("sets.fact.age")}</dt><dd><Age since=created /></dd></div>
-                {fact("uid", |d| d.row.uid.clone())}
+                <div class="whole"><dt>"uid"</dt><dd class="mono uid">{uid}</dd></div>
             </dl>
         </section>
     }

@@ -31,35 +31,48 @@ pub(crate) fn short_image(image: &str) -> &str {
 
 /// Images as parts of a bar. Colours follow the name, not the count, so that they stay while a rollout moves.
 pub(crate) fn image_parts(images: &[Count]) -> Vec<mix::Part> {
+    // The newest version mostly sorts last; it gets the first colour.
     let mut names: Vec<&str> = images.iter().map(|count| count.value.as_str()).collect();
-    names.sort_unstable();
+    names.sort_unstable_by(|a, b| b.cmp(a));
     let legend: Vec<Count> = names.iter().map(|name| Count { value: (*name).to_owned(), count: 0 }).collect();
     let tones = look::tones(&look::By::Image, &legend);
     images
         .iter()
         .map(|count| {
-            let rank = names.binary_search(&count.value.as_str()).unwrap_or_default();
+            let rank = names.iter().position(|name| *name == count.value).unwrap_or_default();
             (tones[rank].fill(), count.count, short_image(&count.value).to_owned())
         })
         .collect()
 }
 
-/// "94 % v1.21.4 · 6 % v1.21.3", the two most frequent.
+/// The tag alone where all images are of one repository, else the short form.
+fn image_names(images: &[Count]) -> Vec<&str> {
+    let split = |count: &'_ Count| count.value.rsplit_once(':').map(|(repository, _)| repository.to_owned());
+    let first = images.first().and_then(split);
+    let alike = images.len() > 1 && first.is_some() && images.iter().all(|count| split(count) == first);
+    images
+        .iter()
+        .map(|count| match count.value.rsplit_once(':') {
+            Some((_, tag)) if alike => tag,
+            _ => short_image(&count.value),
+        })
+        .collect()
+}
+
+/// "1.21.4 94 % · 1.21.3 6 %", the two most frequent.
 fn image_text(words: Words, images: &[Count]) -> String {
     let total: u32 = images.iter().map(|count| count.count).sum();
-    let share = |count: &Count| {
+    let names = image_names(images);
+    let share = |at: usize| {
         // Neither 0 nor 100 unless it is so: one old server of a thousand matters.
-        let percent = (u64::from(count.count) * 100 / u64::from(total.max(1))).max(1);
-        format!("{} {percent} %", short_image(&count.value))
+        let percent = (u64::from(images[at].count) * 100 / u64::from(total.max(1))).max(1);
+        format!("{} {percent} %", names[at])
     };
-    match images {
-        [] => "–".to_owned(),
-        [one] => short_image(&one.value).to_owned(),
-        [first, second] => format!("{} · {}", share(first), share(second)),
-        [first, second, rest @ ..] => {
-            let more = words.n("sets.moreImages", rest.len() as u64);
-            format!("{} · {} · {more}", share(first), share(second))
-        }
+    match images.len() {
+        0 => "–".to_owned(),
+        1 => names[0].to_owned(),
+        2 => format!("{} · {}", share(0), share(1)),
+        more => format!("{} · {} · {}", share(0), share(1), words.n("sets.moreImages", more as u64 - 2)),
     }
 }
 
@@ -179,10 +192,13 @@ fn Line(key: SetKey, row: Memo<Option<SetRow>>) -> impl IntoView {
     let problem = Memo::new(move |_| row.with(|row| row.as_ref().and_then(|row| row.problem.clone())));
     let short = move |value: u32| if value < of(|f| f.0) { "num short" } else { "num" };
     let for_states = key.clone();
+    let (all, ready) = (filter_of(&key, None), filter_of(&key, Some(("state", "Ready"))));
     let state_links = move || {
+        // Ready has a column of its own.
         states
             .get()
             .into_iter()
+            .filter(|count| count.value != "Ready")
             .map(|count| {
                 let q = filter_of(&for_states, Some(("state", &count.value)));
                 let name = if count.value.is_empty() { "Unknown".to_owned() } else { count.value.clone() };
@@ -208,10 +224,12 @@ fn Line(key: SetKey, row: Memo<Option<SetRow>>) -> impl IntoView {
                 })}
             </th>
             <td class=move || short(of(|f| f.1))>
-                {move || group(of(|f| f.1))}
+                <a href=move || scope.link_with("servers", &all)>{move || group(of(|f| f.1))}</a>
                 <span class="faint" title=words.t("sets.wanted")>" / " {move || group(of(|f| f.0))}</span>
             </td>
-            <td class=move || short(of(|f| f.2))>{move || group(of(|f| f.2))}</td>
+            <td class=move || short(of(|f| f.2))>
+                <a href=move || scope.link_with("servers", &ready)>{move || group(of(|f| f.2))}</a>
+            </td>
             <td class="num wide">{move || group(of(|f| f.3))}</td>
             <td class="wide images">
                 {move || view! { <MixBar parts=image_parts(&images.get()) /> }}
@@ -237,7 +255,8 @@ mod tests {
         let words = Words::new(Lang::En);
         assert_eq!(image_text(words, &[]), "–");
         assert_eq!(image_text(words, &counts(&[("host/team/game:1.12", 3)])), "game:1.12");
-        assert_eq!(image_text(words, &counts(&[("game:2", 999), ("game:1", 1)])), "game:2 99 % · game:1 1 %");
+        assert_eq!(image_text(words, &counts(&[("game:2", 999), ("game:1", 1)])), "2 99 % · 1 1 %");
+        assert_eq!(image_text(words, &counts(&[("a/game:2", 1), ("b/game:1", 1)])), "game:2 50 % · game:1 50 %");
     }
 
     #[test]
