@@ -110,6 +110,12 @@ impl Caches {
             .collect()
     }
 
+    /// Whether nodes are watched, so that a node that is not in the cache is not there.
+    #[must_use]
+    pub fn watches_nodes(&self) -> bool {
+        self.nodes.is_watching()
+    }
+
     /// The pods of a set.
     #[must_use]
     pub fn pods_of(&self, set: &Key) -> Vec<Arc<SlimPod>> {

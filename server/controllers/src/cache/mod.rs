@@ -13,6 +13,7 @@ mod index;
 mod kinds;
 mod waiters;
 
+pub use contact::describe;
 pub use feed::{CacheEvent, Subscription};
 pub use health::{Health, SyncState};
 pub use index::Indexer;
@@ -188,6 +189,12 @@ impl<K: Cached> Cache<K> {
             waiters: Waiters::default(),
         };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// Whether anything is watched at all.
+    #[must_use]
+    pub fn is_watching(&self) -> bool {
+        !self.inner.scopes.is_empty()
     }
 
     /// The object, as far as the watch has seen it.
