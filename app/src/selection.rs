@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use std::collections::BTreeSet;
-use wire::ServerKey;
+use wire::{ServerKey, filter::natural_cmp};
 
 /// The selection of this tab, by key. Copy it into closures freely.
 #[derive(Clone, Copy)]
@@ -30,10 +30,16 @@ impl Selection {
         self.keys.with(BTreeSet::len)
     }
 
-    /// The keys in order. Reactive.
+    /// The keys by namespace and name, numbers in names by their value. Reactive.
     #[must_use]
     pub fn list(self) -> Vec<ServerKey> {
-        self.keys.with(|keys| keys.iter().cloned().collect())
+        let mut list: Vec<ServerKey> = self.keys.with(|keys| keys.iter().cloned().collect());
+        list.sort_by(|a, b| {
+            (a.family, &a.namespace)
+                .cmp(&(b.family, &b.namespace))
+                .then_with(|| natural_cmp(&a.name, &b.name))
+        });
+        list
     }
 
     /// Looks at the keys without a copy. Reactive.

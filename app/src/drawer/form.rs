@@ -106,7 +106,7 @@ fn OpsChoice(ops: RwSignal<String>) -> impl IntoView {
         if listed { String::new() } else { now }
     };
     view! {
-        <div class="field top">
+        <div class="field tall">
             <span class="soft" id="ops-label">"opsState"</span>
             <div class="choices" role="group" aria-labelledby="ops-label">
                 {KNOWN.iter().enumerate().map(|(at, value)| {

@@ -241,6 +241,7 @@ fn Line(entry: PreviewEntry) -> impl IntoView {
         .fields
         .into_iter()
         .map(|field| {
+            let long = field.field == "image";
             let name = match &field.container {
                 Some(container) => format!("{container} "),
                 None if field.field == "opsState" => String::new(),
@@ -248,7 +249,7 @@ fn Line(entry: PreviewEntry) -> impl IntoView {
             };
             let old = field.old.or(field.live).unwrap_or_else(|| words.t("batch.unset").to_owned());
             view! {
-                <span class="change">
+                <span class=if long { "change long" } else { "change" }>
                     <span class="faint">{name}</span>
                     <s class="old">{old}</s>
                     <span class="arrow" aria-label=words.t("batch.becomes")>"→"</span>

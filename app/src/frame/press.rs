@@ -23,7 +23,9 @@ pub fn listen() {
         let g = StoredValue::new(false);
         let go = go.clone();
         let handle = window_event_listener(ev::keydown, move |event| {
-            if event.default_prevented() || event.is_composing() {
+            // A modal dialog has the keyboard to itself, and the browser closes it on Esc.
+            let modal = document().query_selector("dialog[open]").ok().flatten().is_some();
+            if modal || event.default_prevented() || event.is_composing() {
                 return;
             }
             let after_g = g.get_value();

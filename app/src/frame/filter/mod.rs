@@ -147,10 +147,10 @@ pub fn FilterBox() -> impl IntoView {
                 if strokes.try_get_value() != stroke {
                     return;
                 }
-                if untrack(filters_here) {
-                    apply.with_value(|apply| apply(true));
-                } else {
+                if !untrack(filters_here) {
                     told.set(true);
+                } else if text.with_untracked(|text| !pieces::unfinished(text)) {
+                    apply.with_value(|apply| apply(true));
                 }
             },
             PAUSE,

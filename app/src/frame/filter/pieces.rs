@@ -42,6 +42,12 @@ pub fn replace(text: &str, start: usize, end: usize, by: &str) -> Option<(String
     Some((format!("{before}{by}{after}"), start + by.len()))
 }
 
+/// Whether the hand is plainly in the middle of a word: an operator without its value, a list without its next
+/// member. Filtering by it would only empty the page for a moment.
+pub fn unfinished(text: &str) -> bool {
+    text.ends_with([':', '=', '!', '~', '<', '>', ',', '(', '.', '-'])
+}
+
 /// A stretch of text with its class and whether it is part of what is wrong.
 #[derive(Debug, PartialEq, Eq)]
 struct Piece<'a> {

@@ -30,7 +30,6 @@ fn text(cell: Cell, read: impl Fn(&ServerRow) -> String + Send + Sync + 'static)
 
 /// An image with its version standing out; the whole on hover. Further containers are counted.
 fn image(cell: Cell) -> AnyView {
-    let words = use_words();
     let images =
         of(cell, |row| row.containers.iter().map(|c| (c.name.clone(), c.image.clone())).collect::<Vec<_>>());
     let title = move || {
@@ -42,13 +41,13 @@ fn image(cell: Cell) -> AnyView {
         let at = image.rfind([':', '@']).filter(|at| !image[*at..].contains('/'));
         let (name, version) = at.map_or((image.as_str(), ""), |at| image.split_at(at));
         let short = name.rsplit('/').next().unwrap_or(name).to_owned();
-        view! { <span class="faint">{short}</span><span class="version">{version.to_owned()}</span> }
+        view! { <span class="head">{short}</span><span class="version">{version.to_owned()}</span> }
     };
     let more = move || {
         let more = images.with(|images| images.len().saturating_sub(1));
-        (more > 0).then(|| view! { <span class="faint">{words.with("servers.moreContainers", &[("n", more.to_string())])}</span> })
+        (more > 0).then(|| view! { <span class="faint more">{format!("+{more}")}</span> })
     };
-    view! { <span class="clip mono image" title=title>{first}{more}</span> }.into_any()
+    view! { <span class="mono image" title=title>{first}{more}</span> }.into_any()
 }
 
 /// The inside of a cell.

@@ -117,13 +117,15 @@ impl Column {
     /// Width in pixels of a browser that never chose.
     pub fn width(self) -> u32 {
         match self {
-            Self::Name => 220,
-            Self::State | Self::Age => 104,
-            Self::Ops => 152,
-            Self::Image => 240,
-            Self::Node | Self::Labels => 170,
-            Self::Players | Self::Restarts | Self::DeletionPriority | Self::UpdatePriority => 92,
-            Self::Namespace | Self::Set | Self::Ip | Self::Revision | Self::Network => 120,
+            Self::Name => 216,
+            Self::State => 108,
+            Self::Ops => 150,
+            Self::Image => 228,
+            Self::Node | Self::Set | Self::Ip | Self::Revision | Self::Network => 128,
+            Self::Players | Self::Restarts | Self::Age => 86,
+            Self::Namespace => 102,
+            Self::DeletionPriority | Self::UpdatePriority => 92,
+            Self::Labels => 220,
         }
     }
 

@@ -115,22 +115,21 @@ pub fn ServersPage() -> impl IntoView {
     let nothing = Memo::new(move |_| {
         board.shown.with(|shown| shown.as_ref().map(|shown| (shown.matched == 0, shown.total == 0)))
     });
-    let body = move || {
-        let trouble = live.totals.with(|totals| totals.trouble.clone());
-        match (refused.get(), nothing.get()) {
-            (Some(error), _) => what_is_wrong(error),
-            (None, None) => view! { <Loading /> }.into_any(),
-            (None, Some((true, true))) => match trouble {
-                Some(error) => what_is_wrong(error),
-                None => view! {
-                    <Empty title=words.t("servers.none") hint=words.t("servers.noneHint") command=FIRST_SET />
-                }
-                .into_any(),
-            },
-            (None, Some((true, false))) => view! { <NoMatch path="servers" /> }.into_any(),
-            (None, Some((false, _))) => {
-                view! { <Table board place picking layout scroller alive /> <Pager board place /> }.into_any()
+    // A memo, as the counters change all the time and the table must not be made anew with each of them.
+    let trouble = Memo::new(move |_| live.totals.with(|totals| totals.trouble.clone()));
+    let body = move || match (refused.get(), nothing.get()) {
+        (Some(error), _) => what_is_wrong(error),
+        (None, None) => view! { <Loading /> }.into_any(),
+        (None, Some((true, true))) => match trouble.get() {
+            Some(error) => what_is_wrong(error),
+            None => view! {
+                <Empty title=words.t("servers.none") hint=words.t("servers.noneHint") command=FIRST_SET />
             }
+            .into_any(),
+        },
+        (None, Some((true, false))) => view! { <NoMatch path="servers" /> }.into_any(),
+        (None, Some((false, _))) => {
+            view! { <Table board place picking layout scroller alive /> <Pager board place /> }.into_any()
         }
     };
     let subtitle = move || {

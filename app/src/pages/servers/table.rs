@@ -162,8 +162,8 @@ fn Head(column: Column, place: Place, layout: RwSignal<Layout>) -> impl IntoView
     let words = use_words();
     let name = words.find(column.key()).unwrap_or_default();
     let class = match (column.fixed(), column.numeric()) {
-        (true, _) if column == Column::Name => "stay name",
-        (true, _) => "stay state",
+        (true, _) if column == Column::Name => "stay col-name",
+        (true, _) => "stay col-state",
         (false, true) => "num",
         (false, false) => "",
     };
@@ -270,8 +270,8 @@ fn Row(
     let one = move |column: Column| {
         let class = move || {
             let kind = match column {
-                Column::Name => "stay name ",
-                Column::State => "stay state ",
+                Column::Name => "stay col-name ",
+                Column::State => "stay col-state ",
                 Column::Ops => "ops-cell ",
                 other if other.numeric() => "num ",
                 _ => "",
