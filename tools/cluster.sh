@@ -124,8 +124,6 @@ start_control_plane() {
 }
 
 install_resources() {
-  # Batches live in a namespace of their own.
-  printf 'apiVersion: v1\nkind: Namespace\nmetadata: { name: pilothouse-system }\n' | kubectl apply --server-side --force-conflicts -f - >&2
   kubectl apply --server-side --force-conflicts -f crds/yaml/ >&2 || die "the API server refused our resource definitions (see above): mend crds/ and generate crds/yaml anew"
   kubectl wait --for condition=Established --timeout 30s crd --all >/dev/null || die "our resource definitions were accepted but are not served: './dev cluster kubectl get crd -o yaml' says why"
 }
