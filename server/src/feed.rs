@@ -18,6 +18,11 @@ pub fn start(caches: &Caches, board: &SharedBoard, stop: &CancellationToken) {
         CacheEvent::Deleted(server) => board.remove_server(&server),
         CacheEvent::Restarted(servers) => board.replace_servers(&servers),
     });
+    follow(caches.nodes.subscribe(), board.clone(), stop.clone(), |board, event| match event {
+        CacheEvent::Applied(node) => board.apply_node(&node),
+        CacheEvent::Deleted(node) => board.remove_node(&node),
+        CacheEvent::Restarted(nodes) => board.replace_nodes(&nodes),
+    });
     follow(caches.pods.subscribe(), board.clone(), stop.clone(), |board, event| match event {
         CacheEvent::Applied(pod) => board.apply_pod(&pod),
         CacheEvent::Deleted(pod) => board.remove_pod(&pod),

@@ -69,6 +69,9 @@ pub struct DeckSnapshot {
     pub sets: Vec<DeckSet>,
 }
 
+/// A cell that changed: position in its set, state, opsState, category.
+pub type DeckCell = (u32, u8, u8, u16);
+
 /// What changed between two deck snapshots of one query: new word lists whenever they grew or counts moved,
 /// sets that changed in full membership, and single cells otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,7 +93,7 @@ pub struct DeckDelta {
     /// Sets that are gone.
     pub gone: Vec<SetKey>,
     /// Cells of sets whose members did not change: set, position, state, ops, category.
-    pub cells: Vec<(SetKey, Vec<(u32, u8, u8, u16)>)>,
+    pub cells: Vec<(SetKey, Vec<DeckCell>)>,
     /// wanted and ready of sets in `cells` or otherwise changed: set, wanted, ready.
     pub figures: Vec<(SetKey, Option<u32>, u32)>,
 }

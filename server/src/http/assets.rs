@@ -11,7 +11,7 @@ use rust_embed::{Embed, EmbeddedFile};
 use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
 #[derive(Embed)]
-#[folder = "$CARGO_MANIFEST_DIR/../target/site"]
+#[folder = "../target/site"]
 #[allow_missing = true]
 struct Built;
 

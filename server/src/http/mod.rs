@@ -21,7 +21,10 @@ use axum::{
 };
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
-use tower_http::compression::{CompressionLayer, predicate::SizeAbove};
+use tower_http::compression::{
+    CompressionLayer,
+    predicate::{NotForContentType, Predicate, SizeAbove},
+};
 
 /// Largest body of a request: 20,000 keys fit.
 const MAX_BODY: usize = 2 * 1024 * 1024;
@@ -45,8 +48,16 @@ pub struct AppState {
     pub stop: CancellationToken,
 }
 
+/// What is compressed on the way out. Release builds bring wasm compressed; doing that again for each reader takes
+/// seconds.
+fn worth_compressing() -> impl Predicate {
+    SizeAbove::new(512).and(NotForContentType::const_new("application/wasm"))
+}
+
 /// The whole router, under its base path.
 pub fn router(state: AppState) -> Router {
+    // Pages spawn tasks while they render. A second router in one process finds it done.
+    let _ = any_spawner::Executor::init_tokio();
     let base = state.shell.base_path.clone();
     let compressed = Router::new()
         .nest("/api/v1", rest::router())
@@ -54,7 +65,7 @@ pub fn router(state: AppState) -> Router {
         .route("/sandbox/kubeconfig", get(pages::sandbox_kubeconfig))
         .fallback(pages::page_or_file)
         .layer(DefaultBodyLimit::max(MAX_BODY))
-        .layer(CompressionLayer::new().compress_when(SizeAbove::new(512)));
+        .layer(CompressionLayer::new().compress_when(worth_compressing()));
     let stream = Router::new().route("/api/v1/live", get(live::live));
     let inner = compressed
         .merge(stream)

@@ -1,8 +1,8 @@
 //! Step status of a batch: results gathered in memory and written about once a second, a small object a piece.
 
 use crds::pilothouse::{
-    BATCH_LABEL, BatchEdit, BatchEditProgress, BatchEditProgressSpec, BatchEditStatus, BatchPhase, BatchTotals, NAMESPACE, Outcome,
-    TargetResult,
+    BATCH_LABEL, BatchEdit, BatchEditProgress, BatchEditProgressSpec, BatchEditStatus, BatchPhase,
+    BatchTotals, NAMESPACE, Outcome, TargetResult,
 };
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
@@ -74,7 +74,12 @@ pub(super) async fn write_progress(
     match api.patch(&name, &params(), &Patch::Merge(&patch)).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.code == 404 => {
-            let spec = BatchEditProgressSpec { batch: batch.clone(), piece, results: results.to_vec(), updated_at: Some(now) };
+            let spec = BatchEditProgressSpec {
+                batch: batch.clone(),
+                piece,
+                results: results.to_vec(),
+                updated_at: Some(now),
+            };
             let mut progress = BatchEditProgress::new(&name, spec);
             progress.metadata.labels = Some(labels(&batch));
             progress.metadata.owner_references = owner(edit);

@@ -62,7 +62,9 @@ pub fn summary(edit: &BatchEdit) -> BatchView {
 fn results(pieces: &[Arc<BatchEditTargets>], progress: &[Arc<BatchEditProgress>]) -> Vec<TargetResult> {
     let known: BTreeMap<(i32, i32), &crds::pilothouse::TargetResult> = progress
         .iter()
-        .flat_map(|piece| piece.spec.results.iter().map(move |result| ((piece.spec.piece, result.index), result)))
+        .flat_map(|piece| {
+            piece.spec.results.iter().map(move |result| ((piece.spec.piece, result.index), result))
+        })
         .collect();
     let mut sorted: Vec<&BatchEditTargets> = pieces.iter().map(AsRef::as_ref).collect();
     sorted.sort_by_key(|piece| piece.spec.index);
