@@ -1,4 +1,5 @@
 //! The cluster controllers on the sandbox: what a kube-controller-manager would do there.
+#![allow(clippy::unwrap_used, reason = "helpers of tests, where a panic is the message")]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! The scenes of the simulated nodes on a real API server, named by PILOTHOUSE_TEST_KUBECONFIG (`./dev cluster up`).
 //! Without it they are left out, and say so.
+#![allow(clippy::unwrap_used, reason = "helpers of tests, where a panic is the message")]
 
 mod scenes;
 
@@ -31,7 +32,7 @@ macro_rules! scenes_on_a_real_api {
         async fn $scene() {
             let Some(client) = client().await else { return };
             let mut world = World::start(client, &stringify!($scene)[..6].replace('_', "-"), options()).await;
-            scenes::$scene(&mut world).await;
+            Box::pin(scenes::$scene(&mut world)).await;
             world.clean_up().await;
         }
     )*};

@@ -1,4 +1,5 @@
 //! Simulated nodes on the sandbox: all scenes in paused time, and what only the sandbox can count.
+#![allow(clippy::unwrap_used, reason = "helpers of tests, where a panic is the message")]
 
 mod scenes;
 
@@ -18,49 +19,26 @@ async fn world(scene: &str, options: Options) -> (Server, World) {
     (server, world)
 }
 
-#[tokio::test(start_paused = true)]
-async fn pods_come_up() {
-    scenes::pods_come_up(&mut world("up", Options::default()).await.1).await;
+macro_rules! scenes_on_the_sandbox {
+    ($($scene:ident)*) => {$(
+        #[tokio::test(start_paused = true)]
+        async fn $scene() {
+            let (_server, mut world) = world("scene", Options::default()).await;
+            Box::pin(scenes::$scene(&mut world)).await;
+        }
+    )*};
 }
 
-#[tokio::test(start_paused = true)]
-async fn image_changes_in_place() {
-    scenes::image_changes_in_place(&mut world("image", Options::default()).await.1).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn gates_are_respected() {
-    scenes::gates_are_respected(&mut world("gate", Options::default()).await.1).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn crashes_back_off() {
-    scenes::crashes_back_off(&mut world("crash", Options::default()).await.1).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn bad_images_wait() {
-    scenes::bad_images_wait(&mut world("bad", Options::default()).await.1).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn unschedulable_pods_wait_for_room() {
-    scenes::unschedulable_pods_wait_for_room(&mut world("full", Options::default()).await.1).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn deletion_is_graceful() {
-    scenes::deletion_is_graceful(&mut world("delete", Options::default()).await.1).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn nodes_register_again() {
-    scenes::nodes_register_again(&mut world("register", Options::default()).await.1).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn restarts_disturb_nobody() {
-    scenes::restarts_disturb_nobody(&mut world("restart", Options::default()).await.1).await;
+scenes_on_the_sandbox! {
+    pods_come_up
+    image_changes_in_place
+    gates_are_respected
+    crashes_back_off
+    bad_images_wait
+    unschedulable_pods_wait_for_room
+    deletion_is_graceful
+    nodes_register_again
+    restarts_disturb_nobody
 }
 
 #[tokio::test(start_paused = true)]

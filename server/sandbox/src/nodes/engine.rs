@@ -293,12 +293,9 @@ impl Engine {
     }
 
     fn enqueue(&mut self, uid: &str) {
-        let Some((uid, entry)) = self.pods.get_key_value(uid).map(|(uid, _)| uid.clone()).and_then(|uid| {
-            let entry = self.pods.get_mut(&uid)?;
-            Some((uid, entry))
-        }) else {
-            return;
-        };
+        let Some((uid, _)) = self.pods.get_key_value(uid) else { return };
+        let uid = uid.clone();
+        let Some(entry) = self.pods.get_mut(&uid) else { return };
         if entry.busy {
             entry.again = true;
         } else if !entry.queued {
@@ -458,6 +455,7 @@ impl Engine {
                 entry.failures += 1;
                 let failures = entry.failures;
                 self.see(*pod);
+                self.charge(uid);
                 if failures > 3 {
                     self.wake_in(uid, FAILED_WAIT);
                 } else {

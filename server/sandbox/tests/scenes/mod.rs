@@ -1,5 +1,6 @@
 //! What simulated nodes must do on every API server, as scenes that are played on the sandbox and on a real one.
 #![allow(dead_code, reason = "each test file plays a part of them")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests, where a panic is the message")]
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -55,12 +56,12 @@ impl World {
 
     /// Takes everything away again, for servers that outlive the test.
     pub async fn clean_up(mut self) {
+        // A real namespace controller that finds pods looks again only after half their grace period.
+        self.pods().delete_collection(&DeleteParams::default(), &ListParams::default()).await.unwrap();
+        let no_pods = async || self.pods().list(&ListParams::default()).await.unwrap().items.is_empty();
+        self.wait("the pods to go", no_pods).await;
         let namespaces: Api<Namespace> = Api::all(self.client.clone());
         namespaces.delete(&self.namespace, &DeleteParams::default()).await.unwrap();
-        self.wait("the namespace to go", async || {
-            namespaces.get_opt(&self.namespace).await.unwrap().is_none()
-        })
-        .await;
         self.stop_nodes().await;
         let label = format!("{SIMULATION_LABEL}={}", self.options.prefix);
         for node in self.nodes().list(&ListParams::default().labels(&label)).await.unwrap() {
