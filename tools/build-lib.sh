@@ -8,7 +8,7 @@ site=$root/target/site
 # Compiles the pages for the browser and lays out target/site: build_site debug|release.
 # cargo-leptos would do the same; this needs none of its seven minutes of installation.
 build_site() {
-  local mode=$1 profile=debug cargo_args=() flags=() raw out=$site/pkg began=$SECONDS
+  local mode=$1 profile=debug cargo_args=() flags=() raw out=$site/pkg mark=target/front/site-mode began=$SECONDS
   need_wasm_target
   need_wasm_bindgen
   if [ "$mode" = release ]; then
@@ -24,16 +24,18 @@ build_site() {
   raw=target/front/wasm32-unknown-unknown/$profile/app.wasm
   mkdir -p "$out"
   # The mark holds the mode, so that a debug site is not taken for a release one.
-  if [ ! -f "$out/pilothouse.js" ] || [ "$raw" -nt "$out/.made" ] || [ "$(cat "$out/.made")" != "$mode" ]; then
+  if [ ! -f "$out/pilothouse.wasm" ] || [ "$raw" -nt "$mark" ] || [ "$(cat "$mark")" != "$mode" ]; then
     say "wasm-bindgen: writing what the browser loads"
     "$wasm_bindgen" --target web --no-typescript --out-dir "$out" --out-name pilothouse "$raw" >&2
+    # The page asks for it without _bg, as cargo-leptos names it.
     if [ "$mode" = release ]; then
       say "wasm-opt: making it small"
-      "$wasm_opt" -Oz "$out/pilothouse_bg.wasm" -o "$out/pilothouse_bg.wasm"
+      "$wasm_opt" -Oz "$out/pilothouse_bg.wasm" -o "$out/pilothouse.wasm"
+      rm "$out/pilothouse_bg.wasm"
+    else
+      mv "$out/pilothouse_bg.wasm" "$out/pilothouse.wasm"
     fi
-    # Under a second name too: cargo-leptos, and what follows it, asks for it without _bg.
-    cp "$out/pilothouse_bg.wasm" "$out/pilothouse.wasm"
-    printf '%s' "$mode" >"$out/.made"
+    printf '%s' "$mode" >"$mark"
   fi
   node tools/site.mjs "$mode" >&2
   say "site: ready in target/site after $(seconds_since "$began")"

@@ -68,10 +68,12 @@ function main(mode) {
 
   const wanted = new Set(filesUnder(join(root, 'public')));
   for (const name of wanted) writeIfDifferent(join(out, name), readFileSync(join(root, 'public', name)));
-  // What public/ no longer has goes; compressed forms go in debug builds, where the plain file changes all the time.
+  // What public/ no longer has goes, and what an earlier build left; compressed forms go in debug builds, where the plain file changes
+  // all the time.
+  const built = new Set(['js', 'wasm', 'css'].map((kind) => `pkg/pilothouse.${kind}`));
   for (const name of filesUnder(out)) {
     const plain = name.replace(/\.(br|gz)$/, '');
-    const made = name.startsWith('pkg/') || wanted.has(plain);
+    const made = built.has(plain) || name.startsWith('pkg/snippets/') || wanted.has(plain);
     if (!made || (plain !== name && mode === 'debug' && !wanted.has(name))) rmSync(join(out, name));
   }
   if (mode === 'release') for (const name of filesUnder(out)) compress(join(out, name));
