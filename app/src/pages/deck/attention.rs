@@ -1,11 +1,18 @@
 //! Deck page, "needs a hand": what is wrong and why, with a way to it.
 
-use crate::{i18n::use_words, live::use_live, parts::Reasoned, urls, urls::use_scope};
+use crate::{
+    i18n::use_words,
+    live::use_live,
+    parts::{Age, Reasoned},
+    urls,
+    urls::use_scope,
+};
 use leptos::prelude::*;
 use wire::live::Attention;
 
-/// What the reason calls a number of replicas that would help; the set page takes it into its scale control.
-const SUGGESTED: &str = "suggest";
+/// The reason that names a number of replicas that would help, and its argument; the set page takes it into its
+/// scale control.
+const SUGGESTS: (&str, &str) = ("not-leaving", "to");
 
 /// The list.
 #[component]
@@ -43,7 +50,13 @@ fn Item(item: Attention) -> impl IntoView {
         .map(|key| (&key.namespace, &key.name))
         .or_else(|| set.as_ref().map(|key| (&key.namespace, &key.name)))
         .map(|(namespace, name)| (namespace.clone(), name.clone()));
-    let suggested = reason.args.get(SUGGESTED).cloned();
+    let argument = |name: &str| reason.args.get(name).cloned();
+    let suggested = (reason.code == SUGGESTS.0).then(|| argument(SUGGESTS.1)).flatten();
+    let since = argument("since").and_then(|since| since.parse::<i64>().ok());
+    let ended = argument("exit").map(|code| {
+        let code = argument("reason").map_or(code.clone(), |reason| format!("{code} ({reason})"));
+        words.with("deck.attn.ended", &[("code", code)])
+    });
     let to_server = server.map(|key| {
         let path = urls::server(&key);
         view! { <a href=move || scope.link(&path)>{words.t("deck.attn.openServer")}</a> }
@@ -65,9 +78,11 @@ fn Item(item: Attention) -> impl IntoView {
     view! {
         <article class=class>
             {name.map(|(namespace, name)| view! {
-                <h3><span class="name" title=name.clone()>{name.clone()}</span> <span class="sub">{namespace}</span></h3>
+                <h3><span class="name" title=name>{name.clone()}</span> <span class="sub">{namespace}</span></h3>
             })}
-            <p><span class="sr">{level} ": "</span><Reasoned reason /></p>
+            <p><span class="sr">{level} ": "</span><Reasoned reason /> " " {ended}
+                {since.map(|since| view! { " " <span class="faint nowrap">{words.t("deck.attn.longest")} " " <Age since /></span> })}
+            </p>
             <div class="act">{to_server} {to_servers} {to_set}</div>
         </article>
     }

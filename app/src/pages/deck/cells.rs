@@ -172,8 +172,11 @@ pub fn Cells(
         event.stop_propagation();
     };
     // The focus brings the cursor, so that the first arrow starts from a cell that is seen.
-    let focus = move |_| {
-        if deck.cursor.get_untracked().is_none() && press.with_value(Option::is_none) {
+    let focus = move || {
+        // A pointer that gives the focus needs no cursor.
+        let by_keyboard =
+            layer.get_untracked().is_some_and(|layer| layer.matches(":focus-visible").unwrap_or(false));
+        if by_keyboard && deck.cursor.get_untracked().is_none() {
             deck.cursor.set(deck.plan.with_untracked(super::layout::Plan::first));
         }
     };
@@ -202,6 +205,7 @@ pub fn Cells(
     let place = move |cell: Option<Cell>| cell.and_then(|cell| deck.plan.with(|plan| plan.rect(cell)));
     let px = |value: f64| format!("{value}px");
     let cursor_at = move || place(deck.cursor.get());
+    let hover_at = move || place(deck.hover.get());
     let drag_keys = Memo::new(move |_| {
         deck.drag.get().map(|area| {
             let runs = deck.plan.with(|plan| plan.region(area));
@@ -244,7 +248,7 @@ pub fn Cells(
                 on:pointercancel=cancel
                 on:pointerleave=leave
                 on:keydown=keydown
-                on:focus=move |event| { focused.set(true); focus(event); }
+                on:focus=move |_| { focused.set(true); focus(); }
                 on:blur=move |_| focused.set(false)
             ></div>
             <For each=move || headers.get().into_iter().enumerate() key=Clone::clone children=move |(index, key)| view! { <Header deck index key /> } />
@@ -256,6 +260,14 @@ pub fn Cells(
                 style:top=move || cursor_at().map(|rect| px(rect.top))
                 style:width=move || cursor_at().map(|rect| px(rect.right - rect.left))
                 style:height=move || cursor_at().map(|rect| px(rect.bottom - rect.top))
+            ></div>
+            <div
+                class="deck-hover"
+                hidden=move || hover_at().is_none() || deck.drag.get().is_some()
+                style:left=move || hover_at().map(|rect| px(rect.left))
+                style:top=move || hover_at().map(|rect| px(rect.top))
+                style:width=move || hover_at().map(|rect| px(rect.right - rect.left))
+                style:height=move || hover_at().map(|rect| px(rect.bottom - rect.top))
             ></div>
             {move || deck.drag.get().map(|area| view! {
                 <div
@@ -284,11 +296,11 @@ pub fn Cells(
                     >
                         <b>{told.key.name.clone()}</b>
                         <span class="sub">{told.key.namespace.clone()}</span>
-                        <div class="pair"><StateMark state=told.state.clone() /> <OpsMark ops=told.ops.clone() /></div>
+                        <div class="pair"><StateMark state=told.state.clone() /> <OpsMark ops=told.ops /></div>
                         {category.map(|(word, value)| view! {
                             <div class="pair"><span class="faint">{word}</span> <span>{if value.is_empty() { "–".to_owned() } else { value }}</span></div>
                         })}
-                        <Show when={ let key = key.clone(); move || deck.selection.contains(&key) }>
+                        <Show when=move || deck.selection.contains(&key)>
                             <span class="faint">{words.t("deck.cell.selected")}</span>
                         </Show>
                         <a class="open" href=move || deck.scope.link(&to)>{words.t("deck.cell.open")}</a>
@@ -364,7 +376,7 @@ fn Header(deck: Deck, index: usize, key: SetKey) -> impl IntoView {
             style:width=px(|place| place.width)
         >
             <h2>{title}</h2>
-            <span class="sub">{key.namespace.clone()}</span>
+            <span class="sub">{key.namespace}</span>
             <span class="sub figures">{text}</span>
             {bar}
         </header>

@@ -198,7 +198,9 @@ impl Plan {
                 let mut smallest = Self::at(counts, width, 0);
                 for step in (1..=LARGEST_FIT).rev() {
                     let plan = Self::at(counts, width, step);
-                    if plan.height <= room || (step == FIRST_WITH_MARKS && plan.height <= WORTH_SCROLLING.max(room * 2)) {
+                    if plan.height <= room
+                        || (step == FIRST_WITH_MARKS && plan.height <= WORTH_SCROLLING.max(room * 2))
+                    {
                         smallest = plan;
                         break;
                     }
@@ -362,7 +364,7 @@ impl Plan {
 fn shape(count: u32, pitch: u32, width: u32, full_columns: u32) -> (u32, u32) {
     let area = f64::from(count) * f64::from(pitch) * f64::from(pitch);
     let natural = (5.0 * area).sqrt().max(f64::from(NARROWEST));
-    if natural >= f64::from(width) * 0.6 {
+    if natural >= f64::from(width) * 0.4 {
         return (full_columns.max(1), width);
     }
     let columns = ((natural / f64::from(pitch)).ceil() as u32).clamp(1, full_columns.max(1));

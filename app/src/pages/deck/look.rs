@@ -195,7 +195,7 @@ pub fn tones(by: &By, legend: &[Count]) -> Vec<Tone> {
     let mut next_free = || {
         let tone = Tone {
             hue: FIRST_FREE + (free % FREE) as u8,
-            level: if free / FREE % 2 == 0 { 100 } else { 55 },
+            level: if (free / FREE).is_multiple_of(2) { 100 } else { 55 },
         };
         free += 1;
         tone
@@ -280,7 +280,8 @@ pub fn positions<'a>(
 ) -> Vec<Vec<usize>> {
     let mut found = vec![Vec::new(); snapshot.sets.len()];
     // Only decks with free names need a look-up by name, and only when a key is not found by its id.
-    let mut by_name: Option<HashMap<(&SetKey, &str), (usize, usize)>> = None;
+    type ByName<'a> = HashMap<(&'a SetKey, &'a str), (usize, usize)>;
+    let mut by_name: Option<ByName> = None;
     for key in keys {
         let place = by_id(snapshot, key).or_else(|| {
             let index = by_name.get_or_insert_with(|| {

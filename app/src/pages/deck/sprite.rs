@@ -135,8 +135,10 @@ fn ring(context: &CanvasRenderingContext2d, ink: &Ink, side: f64) {
         context.fill_rect(0.0, 0.0, side, side);
         return;
     }
-    let width = (side * 0.12).clamp(1.0, 4.0).round();
-    for (inset, colour) in [(width * 1.5, ink.ground), (width * 0.5, ink.text)] {
+    let width = (side * 0.16).clamp(1.0, 4.0).round();
+    // In a small cell the gap between cells has to do for the inner one.
+    let rings = [(width * 0.5, ink.text), (width * 1.5, ink.ground)];
+    for (inset, colour) in rings.into_iter().take(if side < 13.0 { 1 } else { 2 }) {
         context.set_stroke_style_str(&colour.css());
         context.set_line_width(width);
         context.begin_path();

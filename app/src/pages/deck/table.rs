@@ -76,7 +76,7 @@ pub fn Table(
         };
         view! {
             <tr>
-                <th scope="row">{head} <span class="sub">{key.namespace.clone()}</span></th>
+                <th scope="row">{head} " " <span class="sub">{key.namespace}</span></th>
                 {cells}
             </tr>
         }

@@ -119,10 +119,10 @@ impl Watchers {
         let on_media = Closure::<dyn FnMut()>::new(move || for_media.restyle());
         // The constructors fail only without a function.
         let resize = web_sys::ResizeObserver::new(on_resize.as_ref().unchecked_ref())
-            .unwrap_or_else(|value| value.unchecked_into());
+            .unwrap_or_else(JsCast::unchecked_into);
         resize.observe(&observed);
         let theme = web_sys::MutationObserver::new(on_theme.as_ref().unchecked_ref())
-            .unwrap_or_else(|value| value.unchecked_into());
+            .unwrap_or_else(JsCast::unchecked_into);
         let what = web_sys::MutationObserverInit::new();
         what.set_attributes(true);
         if let Some(html) = document().document_element() {

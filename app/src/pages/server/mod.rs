@@ -137,7 +137,7 @@ fn Whole(detail: RwSignal<Option<ServerDetail>>, gone: RwSignal<bool>) -> impl I
     let to_set = move || {
         set.get().map(|set| {
             let path = urls::set(&set);
-            view! { <a href=move || scope.link(&path)>{set.name.clone()}</a> " · " }
+            view! { <a href=move || scope.link(&path)>{set.name}</a> " · " }
         })
     };
     view! {
@@ -153,7 +153,7 @@ fn Whole(detail: RwSignal<Option<ServerDetail>>, gone: RwSignal<bool>) -> impl I
                 <div class="acts">
                     <CopyButton text=first.key.name.clone() />
                     <YamlButton yaml />
-                    <ChangeButton key=first.key.clone() off=Signal::derive(move || gone.get()) />
+                    <ChangeButton key=first.key off=Signal::derive(move || gone.get()) />
                 </div>
             </div>
             <Show when=move || gone.get()>
@@ -252,7 +252,7 @@ fn Facts(row: Memo<Option<ServerRow>>, set: Memo<Option<wire::SetKey>>) -> impl 
             |set| {
                 let (path, q) = (urls::set(&set), filter_of(&set, None));
                 view! {
-                    <a href=move || scope.link(&path)>{set.name.clone()}</a>
+                    <a href=move || scope.link(&path)>{set.name}</a>
                     " "
                     <a class="faint" href=move || scope.link_with("servers", &q)>{words.t("server.fact.itsServers")}</a>
                 }

@@ -146,7 +146,8 @@ fn Fold(
     let cell = move |cell: Drawn| {
         let Drawn { label, path, class, title } = cell;
         if path.is_empty() {
-            view! { <span class=class title=title.clone()>{label}<span class="sr">" " {title.clone()}</span></span> }.into_any()
+            view! { <span class=class title=title>{label}<span class="sr">" " {title.clone()}</span></span> }
+                .into_any()
         } else {
             let href = move || scope.link(&path);
             view! { <a class=class href=href title=title.clone() aria-label=title>{label}</a> }.into_any()

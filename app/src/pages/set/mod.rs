@@ -130,7 +130,7 @@ fn Whole(detail: RwSignal<Option<SetDetail>>, gone: RwSignal<bool>, more: RwSign
     let (words, scope) = (use_words(), use_scope());
     let row = Memo::new(move |_| detail.with(|detail| detail.as_ref().map(|detail| detail.row.clone())));
     let Some(first) = row.get_untracked() else { return ().into_any() };
-    let key = first.key.clone();
+    let key = first.key;
     let at = StoredValue::new(key.clone());
     let yaml = Yaml::new(Signal::derive(move || format!("api/v1/gameserversets/{}/yaml", at.get_value())));
     let cells =
@@ -185,7 +185,6 @@ fn Whole(detail: RwSignal<Option<SetDetail>>, gone: RwSignal<bool>, more: RwSign
             <div class="headline">
                 <h1><LongName name=key.name.clone() /></h1>
                 <span class="soft">"GameServerSet · " {key.namespace.clone()}</span>
-                <span class="chips">{state_links}</span>
                 <span class="grow"></span>
                 <div class="acts">
                     <a class="button" href=move || scope.link_with("servers", &all)>{words.t("sets.servers")}</a>
@@ -193,23 +192,24 @@ fn Whole(detail: RwSignal<Option<SetDetail>>, gone: RwSignal<bool>, more: RwSign
                     <button type="button" class="needs-script" disabled=nobody on:click=change>{words.t("sets.change")}</button>
                 </div>
             </div>
+            <p class="chips states">{state_links}</p>
             <Show when=move || gone.get()>
                 <p class="warn bad" role="status">{words.t("sets.gone")}</p>
             </Show>
             {move || problem().map(|reason| view! { <p class="warn" role="status">{words.reason(&reason)}</p> })}
             <YamlPanel yaml />
             <div class="cols">
-                <section class="card">
-                    <Ids cells marked more head=move || view! { <Scale key=key.clone() wanted live marked off=Signal::derive(move || gone.get()) /> } />
-                </section>
+                <div>
+                    <section class="card">
+                        <Ids cells marked more head=move || view! { <Scale key=key.clone() wanted live marked off=Signal::derive(move || gone.get()) /> } />
+                    </section>
+                    <Facts detail />
+                </div>
                 <div>
                     <Revisions detail />
                     <Template detail />
+                    <Conditions conditions />
                 </div>
-            </div>
-            <div class="cols">
-                <Facts detail />
-                <Conditions conditions />
             </div>
             <Events events />
         </section>
@@ -253,7 +253,6 @@ fn Revisions(detail: RwSignal<Option<SetDetail>>) -> impl IntoView {
             }
         };
         let revision_lines = revisions
-            .clone()
             .into_iter()
             .zip(tones)
             .map(|(count, tone)| {

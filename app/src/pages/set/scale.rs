@@ -283,7 +283,7 @@ fn Preview(
         let path = server_path(&one.key);
         view! {
             <li>
-                <a class="mono" href=move || scope.link(&path)><b>{one.id}</b> <span class="soft">{one.key.name.clone()}</span></a>
+                <a class="mono" href=move || scope.link(&path)><b>{one.id}</b> " " <span class="soft">{one.key.name.clone()}</span></a>
                 <OpsMark ops=one.ops />
                 {one.in_use.then(|| view! { <span class="used">{words.t("sets.scale.inUse")}</span> })}
                 <span class="soft reason"><Reasoned reason=one.reason /></span>
@@ -331,7 +331,7 @@ fn Preview(
         </Show>
         <div class="acts">
             <button type="button" class=if risky { "go danger" } else { "go" } disabled=sending on:click=move |_| send(preview.get_value())>
-                {if sending { words.t("sets.scale.sending").to_owned() } else { go.clone() }}
+                {if sending { words.t("sets.scale.sending").to_owned() } else { go }}
             </button>
             <button type="button" class="quiet" disabled=sending on:click=move |_| close()>{words.t("sets.scale.cancel")}</button>
         </div>

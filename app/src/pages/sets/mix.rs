@@ -44,7 +44,7 @@ pub fn MixBar(
         })
         .collect_view();
     view! {
-        <span class="mix" title=title.clone()>
+        <span class="mix" title=title>
             <svg viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label=title.clone()>{rects}</svg>
         </span>
     }

@@ -169,7 +169,8 @@ pub fn SetsPage() -> impl IntoView {
                 <span class="soft">{move || keys.with(|keys| keys.as_ref().map(|keys| words.n("sets.count", keys.len() as u64)))}</span>
             </div>
             {move || {
-                state.track();
+                // Read, not only tracked: a memo that nobody reads never looks at its sources again.
+                let _ = state.get();
                 untrack(body)
             }}
         </section>
@@ -203,7 +204,7 @@ fn Line(key: SetKey, row: Memo<Option<SetRow>>) -> impl IntoView {
                 let q = filter_of(&for_states, Some(("state", &count.value)));
                 let name = if count.value.is_empty() { "Unknown".to_owned() } else { count.value.clone() };
                 view! {
-                    <a class="chip" href=move || scope.link_with("servers", &q) title=name.clone()>
+                    <a class="chip" href=move || scope.link_with("servers", &q) title=name>
                         <StateDot state=count.value.clone() />
                         <span class="name">{name.clone()}</span>
                         <span class="count">{group(count.count)}</span>
@@ -217,7 +218,7 @@ fn Line(key: SetKey, row: Memo<Option<SetRow>>) -> impl IntoView {
             <th scope="row">
                 <a href=move || scope.link(&path)>{key.name.clone()}</a>
                 " "
-                <span class="sub">{key.namespace.clone()}</span>
+                <span class="sub">{key.namespace}</span>
                 {move || problem.get().map(|reason| {
                     let text = words.reason(&reason);
                     view! { <p class="problem">{text}</p> }
@@ -256,7 +257,10 @@ mod tests {
         assert_eq!(image_text(words, &[]), "–");
         assert_eq!(image_text(words, &counts(&[("host/team/game:1.12", 3)])), "game:1.12");
         assert_eq!(image_text(words, &counts(&[("game:2", 999), ("game:1", 1)])), "2 99 % · 1 1 %");
-        assert_eq!(image_text(words, &counts(&[("a/game:2", 1), ("b/game:1", 1)])), "game:2 50 % · game:1 50 %");
+        assert_eq!(
+            image_text(words, &counts(&[("a/game:2", 1), ("b/game:1", 1)])),
+            "game:2 50 % · game:1 50 %"
+        );
     }
 
     #[test]
