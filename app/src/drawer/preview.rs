@@ -53,7 +53,7 @@ impl Looking {
             started: RwSignal::new(None),
         };
         Effect::new(move |_| {
-            looking.request.track();
+            looking.request.with(|_| ());
             looking.failed.set(None);
             looking.ask_after(PAUSE);
         });

@@ -185,8 +185,7 @@ pub(super) fn start_side(live: Live, view: View, on: impl Fn(LiveMessage) + 'sta
 /// Starts the stream of the tab.
 pub(super) fn start(live: Live) {
     let page_made = live.now.get_untracked();
-    // Only after hydration: the first views must be the ones that the server rendered.
-    Effect::new(move |_| {
+    let begin = move || {
         if let Some(root) = crate::browser::root() {
             // From here on the page answers to the hand; the name is legal, so this cannot fail.
             let _ = root.set_attribute("data-hydrated", "");
@@ -215,13 +214,20 @@ pub(super) fn start(live: Live) {
         // A laptop that wakes up or a network that is back: look at once instead of after the back-off.
         for name in ["online", "visibilitychange", "focus"] {
             let line = line.clone();
-            let handle = window_event_listener_untyped(name, move |_| line.event(Event::Tick));
+            let handle = window_event_listener_untyped(name, move |_| line.event(Event::Woken));
             on_cleanup(move || handle.remove());
         }
         let line = StoredValue::new_local(line);
         on_cleanup(move || {
             line.try_with_value(|line| line.close());
         });
+    };
+    // Only after hydration, and a moment later: by then the page has said what it looks at.
+    let owner = Owner::current();
+    Effect::new(move |_| {
+        let owner = owner.clone();
+        let later = move || owner.as_ref().map_or_else(begin, |owner| owner.with(begin));
+        set_timeout(later, Duration::ZERO);
     });
     // The clock of the page: ages move on between two heartbeats.
     let tick = set_interval_with_handle(move || live.now.update(|now| *now += 5000), Duration::from_secs(5));

@@ -68,8 +68,10 @@ pub enum Event {
         /// Its status.
         http: u16,
     },
-    /// The time asked for by [`Machine::wake_at`] has come, or the page was woken (network back, tab shown).
+    /// The time asked for by [`Machine::wake_at`] has come.
     Tick,
+    /// The page was woken: the network is back, the tab is shown again. No time was kept while it slept.
+    Woken,
 }
 
 /// What to do.
@@ -167,6 +169,10 @@ impl Machine {
                 }
             }
             Event::Tick => self.tick(now, jitter),
+            Event::Woken => match self.state {
+                State::Waiting { .. } | State::TurnedAway { .. } => self.connect(now),
+                _ => self.tick(now, jitter),
+            },
         }
     }
 
@@ -361,6 +367,16 @@ mod tests {
         let mut machine = Machine::start(0, -5000);
         assert_eq!(until_command(&mut machine, 0), (10_000, Command::Abort));
         assert_eq!(machine.status(11_500), Status::Stale { since: -5000 });
+    }
+
+    #[test]
+    fn a_page_that_wakes_up_does_not_wait_for_the_back_off() {
+        let mut machine = live();
+        machine.step(Event::Ended, 2000, 0.5);
+        assert_eq!(machine.step(Event::Woken, 2100, 0.5), Some(Command::Connect));
+        let mut machine = live();
+        assert_eq!(machine.step(Event::Woken, 2000, 0.5), None);
+        assert_eq!(machine.step(Event::Woken, 90_000, 0.5), Some(Command::Abort));
     }
 
     #[test]

@@ -133,6 +133,9 @@ pub fn use_view(view: Signal<View>, on: impl Fn(LiveMessage) + 'static) {
     // Setting it outside an effect would also run on the server, where nothing listens.
     Effect::new(move |_| {
         let view = view.get();
+        if !matches!(view, View::Servers(_) | View::Deck(_)) && live.matched.with_untracked(Option::is_some) {
+            live.matched.set(None);
+        }
         if live.view.with_untracked(|old| *old != view) {
             live.refused.set(None);
             live.view.set(view);

@@ -83,6 +83,7 @@ pub fn ErrorPanel(
     let (words, live) = (use_words(), use_live());
     let title = move || {
         error.with(|error| match error.status {
+            _ if error.reason.code.starts_with("filter-") => words.t("common.error.filter"),
             401 | 403 => words.t("common.error.rights"),
             404 => words.t("common.error.gone"),
             400 | 422 => words.t("common.error.refused"),

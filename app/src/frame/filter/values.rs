@@ -32,7 +32,7 @@ impl Known {
     pub fn new(live: Live, ns: Memo<String>) -> Self {
         let known = Self { live, ns, answers: StoredValue::new(Answers::new()), arrived: RwSignal::new(0) };
         Effect::new(move |_| {
-            ns.track();
+            ns.with(|_| ());
             known.answers.set_value(Answers::new());
         });
         known

@@ -76,7 +76,7 @@ fn whole(words: Words, batch: Signal<BatchView>) -> impl IntoView {
             <span class="grow"></span>
             <span class="acts"><CopyButton text=kubectl label=words.t("batch.copyKubectl") /></span>
         </div>
-        <dl class="facts">
+        <dl class="batch-facts">
             {fact(words.t("batch.column.name"), view! { <span class="mono">{move || name.get()}</span> }.into_any())}
             {fact(words.t("batch.column.author"), view! { {move || batch.with(|batch| batch.author.clone())} }.into_any())}
             {fact(words.t("batch.column.created"), view! { <Ago at=created /> }.into_any())}

@@ -51,7 +51,7 @@ pub fn Table(
     };
     // The match got longer or shorter under what is seen.
     Effect::new(move |_| {
-        matched.track();
+        let _ = matched.get();
         if alive.get() {
             look();
         }
