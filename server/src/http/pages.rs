@@ -58,6 +58,7 @@ async fn page(state: AppState, caller: Caller, request: Request<Body>) -> Respon
         }
     };
     let options = leptos_options();
+    let request = with_base(request, &state.shell.base_path);
     let handler = leptos_axum::render_app_async_with_context(context, move || {
         app::shell(shell.clone(), options.clone())
     });
@@ -84,6 +85,18 @@ fn page_exists(state: &AppState, path: &str) -> bool {
         ("batches", Some(name)) => state.reader.batch(name).is_some(),
         _ => false,
     }
+}
+
+/// The request as the pages' router knows it: with the prefix, which nesting (or a proxy) has taken off.
+fn with_base(mut request: Request<Body>, base: &str) -> Request<Body> {
+    let path = request.uri().path_and_query().map_or("/", |both| both.as_str());
+    if !base.is_empty()
+        && path.strip_prefix(base).is_none_or(|rest| !rest.starts_with('/'))
+        && let Ok(uri) = format!("{base}{path}").parse()
+    {
+        *request.uri_mut() = uri;
+    }
+    request
 }
 
 /// What the document needs to name its script and style.
