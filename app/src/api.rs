@@ -94,7 +94,27 @@ pub async fn post<T: DeserializeOwned>(url: &str, body: &impl Serialize) -> Resu
     browser::parse(&browser::send("POST", url, Some(body)).await?)
 }
 
+/// POST of JSON to a relative URL whose answer is only that it was done.
+///
+/// # Errors
+/// As [`get`].
+#[cfg(feature = "hydrate")]
+pub async fn post_done(url: &str, body: &impl Serialize) -> Result<(), ApiError> {
+    let body = serde_json::to_string(body).map_err(|error| local_error("answer", error.to_string()))?;
+    browser::send("POST", url, Some(body)).await.map(|_| ())
+}
+
 // Event handlers are compiled into the server too, where nothing ever calls them.
+
+/// In the server: never called.
+///
+/// # Errors
+/// Always.
+#[cfg(not(feature = "hydrate"))]
+#[allow(clippy::unused_async)]
+pub async fn post_done(_url: &str, _body: &impl Serialize) -> Result<(), ApiError> {
+    Err(local_error("network", "not in a browser"))
+}
 
 /// In the server: never called.
 ///

@@ -22,6 +22,7 @@ fn is_bad(condition: &ConditionView) -> bool {
         "DisruptionTarget",
         "Pending",
         "Waiting",
+        "Ignored",
     ]
     .iter()
     .any(|word| condition.kind.contains(word));
@@ -175,6 +176,8 @@ mod tests {
             ("ReplicaFailure", "True", true),
             ("ReplicaFailure", "False", false),
             ("DisruptionTarget", "True", true),
+            ("FieldsIgnored", "True", true),
+            ("UpdatePending", "False", false),
         ] {
             assert_eq!(is_bad(&condition(kind, status)), bad, "{kind} {status}");
         }

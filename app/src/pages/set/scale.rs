@@ -4,13 +4,13 @@ use super::{server_path, strip::ranges};
 use crate::{
     api,
     i18n::{Words, group, use_words},
-    parts::{ErrorPanel, OpsMark, Reasoned},
+    parts::{OpsMark, Reasoned},
     urls::use_scope,
 };
 use leptos::{ev::SubmitEvent, html::Input, prelude::*, task::spawn_local};
 use leptos_router::hooks::use_query_map;
 use std::collections::{BTreeMap, BTreeSet};
-use wire::{ApiError, Reason, ScalePreview, SetKey, SetRow, set::Leaving, set::ScaleRequest};
+use wire::{ApiError, Reason, ScalePreview, SetKey, set::Leaving, set::ScaleRequest};
 
 /// Most replicas that the field takes; the API's own limit is that of an int32.
 const MOST: u32 = i32::MAX as u32;
@@ -146,14 +146,14 @@ pub fn Scale(
         let (from, to) = (preview.from, preview.to);
         show(Step::Sending(preview));
         spawn_local(async move {
-            let answer = api::post::<SetRow>(&url, &request).await;
+            let answer = api::post_done(&url, &request).await;
             // The reader may have left the page; the set is scaled all the same.
             if step.is_disposed() {
                 return;
             }
             touched.set_value(false);
             show(match answer {
-                Ok(_) => Step::Done(from, to),
+                Ok(()) => Step::Done(from, to),
                 Err(error) if error.status == 409 => Step::Changed,
                 Err(error) => Step::Failed(error),
             });
@@ -199,7 +199,13 @@ pub fn Scale(
         match step.get() {
         Step::Idle => ().into_any(),
         Step::Looking => view! { <p class="soft">{words.t("sets.scale.looking")}</p> }.into_any(),
-        Step::Failed(error) => view! { <ErrorPanel error /> }.into_any(),
+        Step::Failed(error) => view! {
+            <div class="warn bad" role="alert">
+                <p>{words.reason(&error.reason)}</p>
+                <button type="button" on:click=move |_| look()>{words.t("sets.scale.again")}</button>
+            </div>
+        }
+        .into_any(),
         Step::Changed => view! {
             <div class="warn">
                 <p>{words.t("sets.scale.changed")}</p>
