@@ -1,15 +1,17 @@
 // Records what the sandbox learns from a real API server: kinds, verbs and names from discovery, schemas from OpenAPI, all texts removed.
 //
-//   node record.mjs SWAGGER APIS API_V1 builtin.json.gz
+//   node record.mjs SWAGGER APIS API_V1 V3_FOLDER builtin.json.gz
 //
 // SWAGGER is /openapi/v2, APIS is aggregated discovery of /apis (Accept: application/json;as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io),
-// API_V1 is plain /api/v1. The Kubernetes source tree holds the same three under api/openapi-spec and api/discovery.
-import { readFileSync, writeFileSync } from 'node:fs';
+// API_V1 is plain /api/v1, V3_FOLDER holds the documents of /openapi/v3, which alone say what a field is written as when it was never set.
+// The Kubernetes source tree holds all of them under api/openapi-spec and api/discovery.
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-const [swaggerFile, apisFile, apiV1File, out] = process.argv.slice(2);
+const [swaggerFile, apisFile, apiV1File, v3Folder, out] = process.argv.slice(2);
 if (!out) {
-  console.error('usage: node record.mjs SWAGGER APIS API_V1 OUT');
+  console.error('usage: node record.mjs SWAGGER APIS API_V1 V3_FOLDER OUT');
   process.exit(2);
 }
 const read = (file) => JSON.parse(readFileSync(file, 'utf8'));
@@ -88,6 +90,14 @@ const definitions = Object.fromEntries([...wanted].sort().map((name) => [name, s
 for (const definition of Object.values(definitions)) {
   const gvks = definition['x-kubernetes-group-version-kind'];
   if (gvks && gvks.length > 2) definition['x-kubernetes-group-version-kind'] = gvks.filter((k) => k.version === 'v1' && k.group === '');
+}
+for (const file of readdirSync(v3Folder).filter((name) => name.endsWith('.json')).sort()) {
+  for (const [name, schema] of Object.entries(read(join(v3Folder, file)).components?.schemas ?? {})) {
+    for (const [field, property] of Object.entries(schema.properties ?? {})) {
+      const recorded = definitions[name]?.properties?.[field];
+      if (recorded && property.default !== undefined) recorded.default = property.default;
+    }
+  }
 }
 const text = JSON.stringify({ groups, definitions });
 // No timestamp in the gzip header, so that recording the same server twice gives the same bytes.

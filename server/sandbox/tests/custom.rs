@@ -173,7 +173,7 @@ async fn an_apply_owns_its_fields_and_conflicts_over_those_of_others() {
         panic!("a conflict")
     };
     assert!(
-        status.message.contains("conflict with \"edit\" using game.example.com/v1 at "),
+        status.message.contains("conflict with \"edit\" using game.example.com/v1: .spec.replicas"),
         "{}",
         status.message
     );

@@ -22,7 +22,7 @@ pub fn version() -> Value {
 
 /// `/api`.
 pub fn core(kinds: &Kinds, headers: &HeaderMap) -> Result<Response<Body>> {
-    if negotiate::form(headers)? == Form::Aggregated {
+    if negotiate::form(headers, false)? == Form::Aggregated {
         return Ok(aggregated(kinds, |group| group.is_empty()));
     }
     let versions = json!({
@@ -34,7 +34,7 @@ pub fn core(kinds: &Kinds, headers: &HeaderMap) -> Result<Response<Body>> {
 
 /// `/apis`.
 pub fn groups(kinds: &Kinds, headers: &HeaderMap) -> Result<Response<Body>> {
-    if negotiate::form(headers)? == Form::Aggregated {
+    if negotiate::form(headers, false)? == Form::Aggregated {
         return Ok(aggregated(kinds, |group| !group.is_empty()));
     }
     let named = kinds.groups().iter().filter(|(group, _)| !group.is_empty());

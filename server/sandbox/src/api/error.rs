@@ -43,7 +43,10 @@ impl ApiError {
     }
 
     fn detailed(code: u16, reason: &'static str, message: String, what: Named<'_>, name: &str) -> Self {
-        let mut details = json!({ "name": name, "kind": what.name });
+        let mut details = json!({ "kind": what.name });
+        if !name.is_empty() {
+            details["name"] = name.into();
+        }
         if !what.group.is_empty() {
             details["group"] = what.group.into();
         }
@@ -106,7 +109,13 @@ impl ApiError {
 
     /// 422 with one cause per field. `what.name` is the kind here.
     pub fn invalid(what: Named<'_>, name: &str, errors: &[FieldError]) -> Self {
-        let words: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let mut words: Vec<String> = Vec::new();
+        for word in errors.iter().map(ToString::to_string) {
+            // The real server finds some things twice; it says them once.
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
         let joined =
             if let [one] = words.as_slice() { one.clone() } else { format!("[{}]", words.join(", ")) };
         let causes: Vec<Value> = errors
@@ -126,6 +135,11 @@ impl ApiError {
         error
     }
 
+    /// 422 about the options of a request, such as `ListOptions`.
+    pub fn invalid_options(kind: &str, group: &str, error: &FieldError) -> Self {
+        Self::invalid(Named { group, name: kind }, "", std::slice::from_ref(error))
+    }
+
     /// 500.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "InternalError", message)
@@ -137,6 +151,9 @@ impl ApiError {
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
             "message": self.message, "reason": self.reason, "code": self.code,
         });
+        if self.reason.is_empty() {
+            status.as_object_mut().map(|map| map.remove("reason"));
+        }
         if let Some(details) = &self.details {
             status["details"] = details.clone();
         }

@@ -5,7 +5,8 @@ mod typed;
 use serde_json::{Value, json};
 
 use crate::api::error::{ApiError, Result};
-use crate::api::kinds::Resource;
+use crate::api::kinds::{KindSchema, Resource};
+use crate::api::schema::unset;
 use crate::api::value::{list, remove, set as put, text};
 use set::FieldSet;
 
@@ -58,13 +59,7 @@ impl Entry {
         if !self.subresource.is_empty() {
             words = format!("{words} with subresource {:?}", self.subresource);
         }
-        if self.applied {
-            words
-        } else if self.time.is_empty() {
-            format!("{words} using {}", self.api_version)
-        } else {
-            format!("{words} using {} at {}", self.api_version, self.time)
-        }
+        if self.applied { words } else { format!("{words} using {}", self.api_version) }
     }
 }
 
@@ -172,8 +167,15 @@ pub fn track_update(resource: &Resource, owner: &Owner<'_>, old: Option<&Value>,
         write(new, entries);
         return;
     }
-    let nothing = json!({});
-    let difference = typed::compare(&resource.schema, old.unwrap_or(&nothing), new);
+    // A new object is compared with one in which nothing was set; of a built-in kind that one has some empty parts.
+    let nothing = || match &resource.schema {
+        KindSchema::Builtin(schema) => unset(schema),
+        KindSchema::Custom(_) => json!({}),
+    };
+    let difference = match old {
+        Some(old) => typed::compare(&resource.schema, old, new),
+        None => typed::compare(&resource.schema, &nothing(), new),
+    };
     let taken = writable(resource, owner, difference.added.union(&difference.modified));
     let removed = writable(resource, owner, difference.removed);
     disown(&mut entries, &taken, &removed, |_| false);
@@ -182,7 +184,7 @@ pub fn track_update(resource: &Resource, owner: &Owner<'_>, old: Option<&Value>,
         match entries.iter_mut().find(|entry| entry.is(owner, false)) {
             Some(entry) => {
                 entry.fields = entry.fields.union(&mine);
-                entry.time = owner.time.to_owned();
+                owner.time.clone_into(&mut entry.time);
             }
             None => entries.push(Entry::new(owner, false, mine)),
         }

@@ -219,9 +219,12 @@ fn diff(
         (Some(a), Some(b)) if a != b => out.modified.insert(path),
         _ => {}
     };
-    let present = new.or(old);
+    // null takes the shape of the other side.
+    let present = new.filter(|value| !value.is_null()).or(old).or(new);
     let same_shape = match (old, new) {
-        (Some(a), Some(b)) => std::mem::discriminant(a) == std::mem::discriminant(b),
+        (Some(a), Some(b)) => {
+            a.is_null() || b.is_null() || std::mem::discriminant(a) == std::mem::discriminant(b)
+        }
         _ => true,
     };
     let both_empty = is_empty(old) && is_empty(new);

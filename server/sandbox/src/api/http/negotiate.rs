@@ -19,7 +19,8 @@ pub enum Form {
 }
 
 /// The first form of `Accept` that we have. Protobuf and CBOR are passed over; when nothing else is listed, 406.
-pub fn form(headers: &HeaderMap) -> Result<Form> {
+/// Metadata alone has one name for a list of `many` objects and one for a single one, or for those in watch events.
+pub fn form(headers: &HeaderMap, many: bool) -> Result<Form> {
     let mut accepted = String::new();
     for value in headers.get_all(ACCEPT) {
         if !accepted.is_empty() {
@@ -40,9 +41,8 @@ pub fn form(headers: &HeaderMap) -> Result<Form> {
         for parameter in parts {
             match parameter.split_once('=') {
                 Some(("as", "Table")) => form = Some(Form::Table),
-                Some(("as", "PartialObjectMetadata" | "PartialObjectMetadataList")) => {
-                    form = Some(Form::Metadata)
-                }
+                Some(("as", "PartialObjectMetadata")) if !many => form = Some(Form::Metadata),
+                Some(("as", "PartialObjectMetadataList")) if many => form = Some(Form::Metadata),
                 Some(("as", "APIGroupDiscoveryList")) => form = Some(Form::Aggregated),
                 Some(("as", _)) => form = None,
                 // Only the current version of discovery and of tables.
@@ -130,7 +130,7 @@ mod tests {
     fn accept(value: &str) -> Result<Form> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, value.parse().unwrap());
-        form(&headers)
+        form(&headers, false)
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The options of a request, from its query string.
 use http::Uri;
 
-use crate::api::error::{ApiError, Result};
+use crate::api::error::{ApiError, FieldError, Result};
 
 /// How unknown and duplicate fields are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -102,9 +102,8 @@ impl Options {
                 "" => {}
                 "All" => self.dry_run = true,
                 other => {
-                    return Err(ApiError::bad_request(format!(
-                        "Unsupported value: {other:?}: supported values: \"All\""
-                    )));
+                    let error = FieldError::not_supported("dryRun", other, &["All".to_owned()]);
+                    return Err(ApiError::invalid_options("Options", "meta.k8s.io", &error));
                 }
             },
             "fieldManager" => self.field_manager = Some(value).filter(|v| !v.is_empty()),
@@ -159,8 +158,10 @@ mod tests {
         assert!(options.watch);
         assert_eq!(options.label_selector, "a=b,c");
         assert_eq!((options.resource_version, options.limit), (None, 5));
-        for bad in ["/x?watch=perhaps", "/x?resourceVersion=x", "/x?dryRun=Some", "/x?limit=-1"] {
-            assert_eq!(Options::parse(&bad.parse().unwrap()).unwrap_err().code, 400, "{bad}");
+        for (bad, code) in
+            [("/x?watch=perhaps", 400), ("/x?resourceVersion=x", 400), ("/x?dryRun=Some", 422), ("/x?limit=-1", 400)]
+        {
+            assert_eq!(Options::parse(&bad.parse().unwrap()).unwrap_err().code, code, "{bad}");
         }
     }
 }

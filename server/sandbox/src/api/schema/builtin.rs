@@ -36,7 +36,9 @@ fn load() -> Builtin {
         let mut schema = compile(source);
         for (field, default) in defaults.get(name).and_then(Value::as_object).into_iter().flatten() {
             if let Some(property) = schema.properties.get_mut(field) {
-                property.default = Some(default.clone());
+                // null is how Go writes a time that was never set.
+                let place = if default.is_null() { &mut property.zero } else { &mut property.default };
+                *place = Some(default.clone());
             }
         }
         if name.ends_with("api.resource.Quantity") {
@@ -61,7 +63,23 @@ fn compile(source: &Value) -> Schema {
     if (schema.kind == Type::Any && schema.reference.is_none()) || schema.is_free_form() {
         schema.preserve_unknown = true;
     }
+    // A map of which nothing is known has one owner.
+    schema.atomic_map |= schema.is_free_form();
     schema.nullable = true;
+    let always = map.get("required").and_then(Value::as_array);
+    schema.always_written =
+        always.into_iter().flatten().filter_map(|r| r.as_str().map(str::to_owned)).collect();
+    // The recorded defaults are mostly Go's zero values; a real default says something.
+    let says_nothing = |value: &Value| match value {
+        Value::Object(map) => map.is_empty(),
+        Value::String(text) => text.is_empty(),
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::Bool(flag) => !flag,
+        _ => false,
+    };
+    if schema.default.as_ref().is_some_and(says_nothing) {
+        schema.zero = schema.default.take();
+    }
     schema
 }
 

@@ -2,6 +2,8 @@
 use serde_json::Value;
 
 use super::{Schema, Type};
+use crate::api::special::quantity;
+use crate::api::validate::formats;
 use crate::api::value::type_name;
 
 /// A path to a field that was dropped, such as `spec.foo`.
@@ -52,8 +54,25 @@ fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// Refuses values of a built-in kind whose JSON type cannot be decoded, drops nulls as a decoder into typed fields does, and
-/// writes amounts as text. Returns what is wrong, with the path.
+/// An object of a built-in kind in which nothing was ever set, as the real server would write it.
+pub fn unset(schema: &Schema) -> Value {
+    let schema = schema.resolve();
+    let mut map = serde_json::Map::new();
+    for (name, property) in &schema.properties {
+        let written = match &property.zero {
+            Some(Value::Object(_)) => unset(property),
+            Some(zero) => zero.clone(),
+            None if schema.always_written.contains(name) => Value::Null,
+            None => continue,
+        };
+        map.insert(name.clone(), written);
+    }
+    Value::Object(map)
+}
+
+/// Refuses values of a built-in kind whose JSON type cannot be decoded, and writes the rest as the real server would after
+/// decoding it into typed fields: without nulls and empty lists, with the parts that are always there, amounts as text.
+/// Returns what is wrong, with the path.
 pub fn check_types(schema: &Schema, value: &mut Value) -> Result<(), String> {
     types(schema, value, "")
 }
@@ -75,6 +94,7 @@ fn types(schema: &Schema, value: &mut Value, path: &str) -> Result<(), String> {
             Type::Boolean => "a boolean",
             Type::IntOrString => "an integer or a string",
             Type::Quantity => "a quantity",
+            Type::Bytes => "base64 text",
             Type::Any => "a value",
         };
         Err(format!("json: cannot unmarshal {found} into field {path} that must be {wanted}"))
@@ -87,6 +107,16 @@ fn types(schema: &Schema, value: &mut Value, path: &str) -> Result<(), String> {
             for (name, child) in map.iter_mut() {
                 if let Some(field) = schema.field(name) {
                     types(field, child, &join(path, name))?;
+                }
+            }
+            map.retain(|name, child| {
+                schema.always_written.contains(name) || !is_left_out(schema, name, child)
+            });
+            for (name, property) in &schema.properties {
+                if let Some(zero) = property.zero.as_ref().filter(|_| !map.contains_key(name)) {
+                    let mut written = zero.clone();
+                    types(property, &mut written, "")?;
+                    map.insert(name.clone(), written);
                 }
             }
             Ok(())
@@ -103,13 +133,29 @@ fn types(schema: &Schema, value: &mut Value, path: &str) -> Result<(), String> {
             *value = Value::String(n.to_string());
             Ok(())
         }
+        (Type::Quantity, Value::String(text)) if quantity::parse(text).is_none() => Err(format!(
+            "{path}: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+        )),
+        (Type::Bytes, Value::String(text)) if !formats::holds("byte", text) => {
+            Err(format!("{path}: illegal base64 data"))
+        }
         (Type::Integer, Value::Number(n)) if n.is_f64() => wrong(value),
         (Type::Any, _)
         | (_, Value::Null)
-        | (Type::String | Type::IntOrString | Type::Quantity, Value::String(_))
+        | (Type::String | Type::IntOrString | Type::Quantity | Type::Bytes, Value::String(_))
         | (Type::Integer | Type::Number | Type::IntOrString, Value::Number(_))
         | (Type::Boolean, Value::Bool(_)) => Ok(()),
         _ => wrong(value),
+    }
+}
+
+/// Empty lists and maps of plain values are not written; an empty part with fields of its own (`emptyDir: {}`) says something.
+fn is_left_out(schema: &Schema, name: &str, child: &Value) -> bool {
+    let Some(field) = schema.properties.get(name) else { return false };
+    match child {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.is_empty() && field.additional.is_some(),
+        _ => false,
     }
 }
 
@@ -134,6 +180,7 @@ mod tests {
         let mut pod = json!({"spec": {"containers": [{"name": "a", "resources": {"limits": {"cpu": 2}}, "args": null}]}});
         check_types(schema, &mut pod).unwrap();
         assert_eq!(pod["spec"]["containers"][0], json!({"name": "a", "resources": {"limits": {"cpu": "2"}}}));
+        assert_eq!(pod["status"], json!({}));
         let mut pod = json!({"spec": {"containers": {"name": "a"}}});
         assert!(check_types(schema, &mut pod).unwrap_err().contains("spec.containers"));
         let mut map = json!({"data": {"a": 1}});

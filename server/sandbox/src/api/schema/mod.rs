@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-pub use decode::{check_types, prune};
+pub use decode::{check_types, prune, unset};
 pub use defaults::apply_defaults;
 pub use structural::{compile, structural_errors};
 
@@ -37,6 +37,8 @@ pub enum Type {
     IntOrString,
     /// A text or number that is an amount, written as text.
     Quantity,
+    /// Bytes, written in base64.
+    Bytes,
 }
 
 /// How the items of a list are told apart when two writers' lists meet.
@@ -80,6 +82,10 @@ pub struct Schema {
     pub nullable: bool,
     /// Filled in where absent.
     pub default: Option<Value>,
+    /// What a built-in field is written as when it was never set: `{}` for a part that is always there, for example.
+    pub zero: Option<Value>,
+    /// Fields of a built-in map that are written even when they are empty.
+    pub always_written: Vec<String>,
     /// Bounds, patterns and the like; only custom kinds have them.
     pub limits: Option<Box<Limits>>,
 }
@@ -173,6 +179,7 @@ fn common(source: &Map<String, Value>, child: &dyn Fn(&Value) -> Schema) -> Sche
         match text("type") {
             Some("object") => Type::Object,
             Some("array") => Type::Array,
+            Some("string") if text("format") == Some("byte") => Type::Bytes,
             Some("string") => Type::String,
             Some("integer") => Type::Integer,
             Some("number") => Type::Number,
@@ -212,6 +219,8 @@ fn common(source: &Map<String, Value>, child: &dyn Fn(&Value) -> Schema) -> Sche
         embedded: flag("x-kubernetes-embedded-resource"),
         nullable: flag("nullable"),
         default: source.get("default").cloned(),
+        zero: None,
+        always_written: Vec::new(),
         limits: None,
     }
 }

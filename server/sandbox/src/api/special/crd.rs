@@ -8,12 +8,19 @@ use crate::api::schema::structural_errors;
 use crate::api::validate::names;
 use crate::api::value::{at, list, set, set_default, text};
 
-/// Fills in names and writes the conditions that a controller of the real server would write a moment later.
-pub fn prepare(server: &Server, crd: &mut Value) {
+/// Names that follow from the kind.
+pub fn fill_names(crd: &mut Value) {
     let kind = text(crd, &["spec", "names", "kind"]).to_owned();
-    set_default(crd, &["spec", "names", "singular"], kind.to_lowercase());
-    set_default(crd, &["spec", "names", "listKind"], format!("{kind}List"));
+    for (key, name) in [("singular", kind.to_lowercase()), ("listKind", format!("{kind}List"))] {
+        if !kind.is_empty() && text(crd, &["spec", "names", key]).is_empty() {
+            set(crd, &["spec", "names", key], name);
+        }
+    }
     set_default(crd, &["spec", "conversion"], json!({ "strategy": "None" }));
+}
+
+/// Writes the conditions that a controller of the real server would write a moment later.
+pub fn prepare(server: &Server, crd: &mut Value) {
     let clash = clash(server, crd);
     let now = server.clock().seconds();
     let status = |ok: bool| if ok { "True" } else { "False" };

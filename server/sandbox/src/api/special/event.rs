@@ -29,9 +29,11 @@ fn rename(
     event
 }
 
-/// The form of events.k8s.io.
+/// The form of events.k8s.io, which leaves out what is empty.
 pub fn from_core(event: Value) -> Value {
-    rename(event, NAMES.into_iter(), "events.k8s.io/v1")
+    let mut event = rename(event, NAMES.into_iter(), "events.k8s.io/v1");
+    as_map(&mut event).retain(|_, value| value != "");
+    event
 }
 
 /// The form that is stored.

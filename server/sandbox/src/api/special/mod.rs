@@ -81,6 +81,20 @@ pub fn drops_status_on_create(resource: &Resource) -> bool {
     resource.behaviour != Behaviour::Node
 }
 
+/// Defaults that depend on other fields. They count as given by the client; what `prepare_create` adds belongs to nobody.
+pub fn fill_defaults(resource: &Resource, object: &mut Value) {
+    match resource.behaviour {
+        Behaviour::Pod => pod::fill_defaults(object),
+        Behaviour::Namespace => simple::label_namespace(object),
+        Behaviour::Service if resource.plural == "services" => simple::fill_ports(object),
+        Behaviour::Workload => simple::fill_workload(object),
+        Behaviour::Node => simple::fill_node(object),
+        Behaviour::Crd => crd::fill_names(object),
+        _ if resource.plural == "secrets" && resource.custom.is_none() => simple::merge_string_data(object),
+        _ => {}
+    }
+}
+
 /// What the server fills into a new object of a kind.
 pub fn prepare_create(server: &Server, resource: &Resource, object: &mut Value) {
     match resource.behaviour {
@@ -91,7 +105,6 @@ pub fn prepare_create(server: &Server, resource: &Resource, object: &mut Value) 
             set(object, &["status", "phase"], "Pending")
         }
         Behaviour::Crd => crd::prepare(server, object),
-        _ if resource.plural == "secrets" && resource.custom.is_none() => simple::merge_string_data(object),
         _ => {}
     }
 }
@@ -113,7 +126,6 @@ pub fn prepare_update(
             simple::keep_service_addresses(old, new)
         }
         (Behaviour::Crd, None) => crd::prepare(server, new),
-        _ if resource.plural == "secrets" && resource.custom.is_none() => simple::merge_string_data(new),
         _ => {}
     }
 }

@@ -12,12 +12,21 @@ use crate::api::value::{as_map, at, carry, int, list, remove, set, set_default, 
 const CONTAINERS: [&str; 2] = ["initContainers", "containers"];
 
 /// Fills in what depends on other fields; the rest are plain defaults.
-pub fn prepare_create(pod: &mut Value) {
+pub fn fill_defaults(pod: &mut Value) {
     for group in CONTAINERS {
         if let Some(Value::Array(containers)) = pod.get_mut("spec").and_then(|s| s.get_mut(group)) {
-            containers.iter_mut().for_each(prepare_container);
+            containers.iter_mut().for_each(fill_requests);
         }
     }
+    fill_containers(&mut pod["spec"]);
+    set_default(pod, &["spec", "enableServiceLinks"], true);
+    if int(pod, &["spec", "terminationGracePeriodSeconds"]).is_some_and(|grace| grace < 0) {
+        set(pod, &["spec", "terminationGracePeriodSeconds"], 1);
+    }
+}
+
+/// What admission adds and a new pod starts with.
+pub fn prepare_create(pod: &mut Value) {
     set_default(pod, &["spec", "priority"], 0);
     set_default(pod, &["spec", "preemptionPolicy"], "PreemptLowerPriority");
     add_default_tolerations(pod);
@@ -25,7 +34,16 @@ pub fn prepare_create(pod: &mut Value) {
     set(pod, &["status"], json!({ "phase": "Pending", "qosClass": qos }));
 }
 
-fn prepare_container(container: &mut Value) {
+/// Fills in the pull policies of a pod or of a template.
+pub fn fill_containers(spec: &mut Value) {
+    for group in CONTAINERS {
+        if let Some(Value::Array(containers)) = spec.get_mut(group) {
+            containers.iter_mut().for_each(fill_pull_policy);
+        }
+    }
+}
+
+fn fill_pull_policy(container: &mut Value) {
     let image = text(container, &["image"]);
     let after_slash = image.rsplit('/').next().unwrap_or_default();
     let name = after_slash.split('@').next().unwrap_or_default();
@@ -33,7 +51,10 @@ fn prepare_container(container: &mut Value) {
     let newest = tag == Some("latest") || (tag.is_none() && !after_slash.contains('@'));
     let policy = if newest { "Always" } else { "IfNotPresent" };
     set_default(container, &["imagePullPolicy"], policy);
-    // A limit without a request is also the request.
+}
+
+/// A limit without a request is also the request.
+fn fill_requests(container: &mut Value) {
     let limits =
         at(container, &["resources", "limits"]).and_then(Value::as_object).cloned().unwrap_or_default();
     for (name, amount) in limits {
@@ -114,15 +135,8 @@ pub fn validate(pod: &Value) -> Vec<FieldError> {
             errors.push(FieldError::not_supported(format!("spec.{key}"), value, &known));
         }
     };
-    one_of("restartPolicy", &["Always", "Never", "OnFailure"], &mut errors);
+    one_of("restartPolicy", &["Always", "OnFailure", "Never"], &mut errors);
     one_of("dnsPolicy", &["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"], &mut errors);
-    if let Some(grace) = int(spec, &["terminationGracePeriodSeconds"]).filter(|g| *g < 0) {
-        errors.push(FieldError::invalid(
-            "spec.terminationGracePeriodSeconds",
-            grace,
-            "must be greater than or equal to 0",
-        ));
-    }
     if let Some(deadline) = int(spec, &["activeDeadlineSeconds"]).filter(|d| *d < 1) {
         errors.push(FieldError::invalid(
             "spec.activeDeadlineSeconds",
@@ -427,6 +441,7 @@ mod tests {
     fn pod() -> Value {
         let mut pod = json!({"metadata": {"name": "p"}, "spec": {"restartPolicy": "Always", "dnsPolicy": "ClusterFirst",
             "containers": [{"name": "game", "image": "i:1", "resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}}]}});
+        fill_defaults(&mut pod);
         prepare_create(&mut pod);
         pod
     }

@@ -8,12 +8,19 @@ use crate::api::Server;
 use crate::api::error::FieldError;
 use crate::api::kinds::{Behaviour, Resource};
 use crate::api::store::PageQuery;
-use crate::api::value::{as_map, at, carry, list, remove, set, set_default, text};
+use crate::api::value::{as_map, at, carry, list, remove, set, set_default, slot, text};
 
-/// A namespace carries its own name as a label, and is held by the finalizer that empties it.
-pub fn prepare_namespace(object: &mut Value) {
+/// A namespace carries its own name as a label.
+pub fn label_namespace(object: &mut Value) {
     let name = text(object, &["metadata", "name"]).to_owned();
-    set(object, &["metadata", "labels", "kubernetes.io/metadata.name"], name);
+    if !name.is_empty() {
+        set(object, &["metadata", "labels", "kubernetes.io/metadata.name"], name);
+    }
+}
+
+/// A namespace is held by the finalizer that empties it.
+pub fn prepare_namespace(object: &mut Value) {
+    label_namespace(object);
     if !list(object, &["spec", "finalizers"]).iter().any(|f| f == "kubernetes") {
         let mut finalizers = list(object, &["spec", "finalizers"]).to_vec();
         finalizers.push("kubernetes".into());
@@ -42,22 +49,44 @@ pub fn keep_all_but_finalizers(old: &Value, new: &mut Value) {
     }
 }
 
-/// Gives a service an address of its own, and its ports their targets.
-pub fn prepare_service(server: &Server, object: &mut Value) {
-    for port in at(object, &["spec", "ports"])
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default()
-        .iter()
-        .enumerate()
-    {
-        let (i, port) = port;
-        if port.get("targetPort").is_none()
-            && let (Some(number), Some(ports)) = (port.get("port"), object["spec"]["ports"].as_array_mut())
-        {
-            set(&mut ports[i], &["targetPort"], number.clone());
+/// The ports of a service lead to ports of the same number unless they say otherwise.
+pub fn fill_ports(object: &mut Value) {
+    if let Some(Value::Array(ports)) = object.get_mut("spec").and_then(|spec| spec.get_mut("ports")) {
+        for port in ports {
+            if let Some(number) = port.get("port").cloned() {
+                set_default(port, &["targetPort"], number);
+            }
         }
     }
+}
+
+/// What a node does not say about itself.
+pub fn fill_node(object: &mut Value) {
+    let cidr = text(object, &["spec", "podCIDR"]).to_owned();
+    if !cidr.is_empty() {
+        set_default(object, &["spec", "podCIDRs"], vec![cidr]);
+    }
+    if let Some(capacity) = at(object, &["status", "capacity"]).cloned() {
+        set_default(object, &["status", "allocatable"], capacity);
+    }
+}
+
+/// Pod templates get the defaults that pods get; a strategy that does not roll has no parameters for it.
+pub fn fill_workload(object: &mut Value) {
+    for path in [&["spec", "template", "spec"][..], &["spec", "jobTemplate", "spec", "template", "spec"]] {
+        if at(object, path).is_some() {
+            super::pod::fill_containers(slot(object, path));
+        }
+    }
+    for strategy in ["strategy", "updateStrategy"] {
+        if !matches!(text(object, &["spec", strategy, "type"]), "" | "RollingUpdate") {
+            remove(object, &["spec", strategy, "rollingUpdate"]);
+        }
+    }
+}
+
+/// Gives a service an address of its own.
+pub fn prepare_service(server: &Server, object: &mut Value) {
     if matches!(text(object, &["spec", "type"]), "ExternalName")
         || !text(object, &["spec", "clusterIP"]).is_empty()
     {

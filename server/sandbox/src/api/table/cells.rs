@@ -47,7 +47,10 @@ impl Column {
             name: text(source, &["name"]).to_owned(),
             kind: Some(text(source, &["type"])).filter(|t| !t.is_empty()).unwrap_or("string").to_owned(),
             format: text(source, &["format"]).to_owned(),
-            description: text(source, &["description"]).to_owned(),
+            description: match text(source, &["description"]) {
+                "" => format!("Custom resource definition column (in JSONPath format): {path}"),
+                words => words.to_owned(),
+            },
             priority: int(source, &["priority"]).unwrap_or(0),
             source: match path.strip_prefix('@') {
                 Some(name) => Source::Computed(name.to_owned()),
@@ -147,6 +150,8 @@ fn computed(name: &str, object: &Value, now: Timestamp) -> Value {
             format!("{ready}/{}", int(object, &["spec", "replicas"]).unwrap_or(0)).into()
         }
         "node-status" => node_status(object).into(),
+        "internal-ip" => node_address(object, "InternalIP").into(),
+        "external-ip" => node_address(object, "ExternalIP").into(),
         "node-roles" => node_roles(object).into(),
         "event-seen" => {
             let times = ["lastTimestamp", "eventTime", "firstTimestamp"];
@@ -158,6 +163,10 @@ fn computed(name: &str, object: &Value, now: Timestamp) -> Value {
             let involved = &object["involvedObject"];
             format!("{}/{}", text(involved, &["kind"]).to_lowercase(), text(involved, &["name"])).into()
         }
+        other if other.starts_with('?') => match text(object, &other[1..].split('.').collect::<Vec<_>>()) {
+            "" => "<unknown>".into(),
+            known => known.into(),
+        },
         other => or_none(text(object, &other.split('.').collect::<Vec<_>>())).into(),
     }
 }
@@ -204,6 +213,11 @@ fn node_status(node: &Value) -> String {
         status.push_str(",SchedulingDisabled");
     }
     status
+}
+
+fn node_address(node: &Value, kind: &str) -> String {
+    let found = list(node, &["status", "addresses"]).iter().find(|a| text(a, &["type"]) == kind);
+    or_none(found.map_or("", |address| text(address, &["address"])))
 }
 
 fn node_roles(node: &Value) -> String {

@@ -87,12 +87,12 @@ fn annotations(object: &Value, errors: &mut Vec<FieldError>) {
 
 fn owners(object: &Value, errors: &mut Vec<FieldError>) {
     let mut controllers = 0;
-    for (i, owner) in list(object, &["metadata", "ownerReferences"]).iter().enumerate() {
+    for owner in list(object, &["metadata", "ownerReferences"]) {
         for key in ["apiVersion", "kind", "name", "uid"] {
             if text(owner, &[key]).is_empty() {
                 let detail =
                     if key == "apiVersion" { "version must not be empty" } else { "must not be empty" };
-                errors.push(FieldError::invalid(format!("metadata.ownerReferences[{i}].{key}"), "", detail));
+                errors.push(FieldError::invalid(format!("metadata.ownerReferences.{key}"), "", detail));
             }
         }
         controllers += usize::from(owner.get("controller") == Some(&Value::Bool(true)));
@@ -147,7 +147,7 @@ mod tests {
                 "metadata.name",
                 "metadata.labels",
                 "metadata.labels",
-                "metadata.ownerReferences[0].uid",
+                "metadata.ownerReferences.uid",
                 "metadata.ownerReferences",
                 "metadata.finalizers[0]",
             ]

@@ -1,6 +1,6 @@
 //! Deciding whether an object may be stored.
 pub mod cel;
-mod formats;
+pub mod formats;
 pub mod metadata;
 pub mod names;
 pub mod schema;

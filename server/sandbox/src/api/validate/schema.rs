@@ -14,6 +14,43 @@ pub fn validate(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<Fiel
     errors
 }
 
+/// What is wrong with the number that a scale subresource reads.
+pub fn validate_scale(path: &[String], object: &Value) -> Option<FieldError> {
+    let place = format!(".{}", path.join("."));
+    let go_type = |value: &Value| match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(n) if n.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    };
+    let mut here = object;
+    for key in path {
+        let Some(map) = here.as_object() else {
+            let wanted = "map[string]interface{}";
+            let detail =
+                format!("{place} accessor error: {here} is of the type {}, expected {wanted}", go_type(here));
+            return Some(FieldError::invalid(place, 0, detail));
+        };
+        here = map.get(key)?;
+    }
+    match here.as_i64() {
+        Some(n) if n < 0 => Some(FieldError::invalid(place, n, "should be a non-negative integer")),
+        Some(n) if n > i64::from(i32::MAX) => {
+            Some(FieldError::invalid(place, n, format!("should be less than or equal to {}", i32::MAX)))
+        }
+        Some(_) => None,
+        None => {
+            let shown = here.as_str().map_or_else(|| here.to_string(), str::to_owned);
+            let detail =
+                format!("{place} accessor error: {shown} is of the type {}, expected int64", go_type(here));
+            Some(FieldError::invalid(place, 0, detail))
+        }
+    }
+}
+
 fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
@@ -28,6 +65,7 @@ fn node(schema: &Schema, value: &Value, old: Option<&Value>, path: &str, errors:
     if !type_fits(schema.kind, value) {
         let wanted = match schema.kind {
             Type::IntOrString => "integer,string".to_owned(),
+            Type::Bytes => "string".to_owned(),
             other => format!("{other:?}").to_lowercase(),
         };
         let found = type_name(value);
@@ -50,12 +88,7 @@ fn node(schema: &Schema, value: &Value, old: Option<&Value>, path: &str, errors:
             for (name, child) in map {
                 if let Some(field) = schema.field(name) {
                     let before = old.and_then(|o| o.get(name));
-                    let place = if schema.properties.contains_key(name) {
-                        join(path, name)
-                    } else {
-                        format!("{path}[{name}]")
-                    };
-                    node(field, child, before, &place, errors);
+                    node(field, child, before, &join(path, name), errors);
                 }
             }
         }
@@ -82,7 +115,7 @@ fn type_fits(kind: Type, value: &Value) -> bool {
         Type::Any => true,
         Type::Object => value.is_object(),
         Type::Array => value.is_array(),
-        Type::String | Type::Quantity => value.is_string(),
+        Type::String | Type::Quantity | Type::Bytes => value.is_string(),
         Type::Boolean => value.is_boolean(),
         Type::Number => value.is_number(),
         Type::Integer => whole(value),
@@ -214,13 +247,12 @@ fn check_limits(limits: &Limits, value: &Value, path: &str, errors: &mut Vec<Fie
 fn check_text(limits: &Limits, text: &str, path: &str, errors: &mut Vec<FieldError>) {
     let body = |rule: String| format!("{path} in body {rule}");
     let length = text.chars().count() as u64;
+    // Only the first of these is told.
     if let Some(most) = limits.max_length.filter(|most| length > *most) {
         errors.push(FieldError::too_long(path, most));
-    }
-    if let Some(least) = limits.min_length.filter(|least| length < *least) {
+    } else if let Some(least) = limits.min_length.filter(|least| length < *least) {
         errors.push(FieldError::invalid(path, text, body(format!("should be at least {least} chars long"))));
-    }
-    if let Some(pattern) = limits.pattern.as_ref().filter(|pattern| !pattern.is_match(text)) {
+    } else if let Some(pattern) = limits.pattern.as_ref().filter(|pattern| !pattern.is_match(text)) {
         errors.push(FieldError::invalid(path, text, body(format!("should match '{pattern}'"))));
     }
     if let Some(format) = limits.format.as_ref().filter(|format| !formats::holds(format, text)) {

@@ -42,7 +42,7 @@ impl<'a> Context<'a> {
         parts: &'a Parts,
         verb: &'static str,
     ) -> Result<Self> {
-        let form = negotiate::form(&parts.headers)?;
+        let form = negotiate::form(&parts.headers, verb == "list")?;
         let agent = parts.headers.get(USER_AGENT).and_then(|v| v.to_str().ok()).unwrap_or_default();
         let manager = match &options.field_manager {
             Some(manager) => manager.clone(),
@@ -162,12 +162,10 @@ impl<'a> Context<'a> {
                 check_types(builtin::object_meta(), metadata)
             }
         };
-        typed.map_err(|why| {
-            let message = format!(
-                "{} in version {:?} cannot be handled as a {}: {why}",
-                gvk.kind, gvk.version, gvk.kind
-            );
-            ApiError::bad_request(message)
+        typed.map_err(|why| match self.verb {
+            // What a patch leaves is judged as content, what a body holds as form.
+            "patch" => ApiError::new(422, "Invalid", self.cannot_handle(&why)),
+            _ => ApiError::bad_request(self.cannot_handle(&why)),
         })?;
         let unknown = prune(&self.resource.schema, object);
         for key in ["labels", "annotations", "finalizers", "ownerReferences", "managedFields"] {
@@ -181,14 +179,21 @@ impl<'a> Context<'a> {
             }
         }
         apply_defaults(&self.resource.schema, object);
+        special::fill_defaults(&self.resource, object);
         let warnings: Vec<String> = unknown.iter().map(|path| format!("unknown field {path:?}")).collect();
         match self.options.field_validation {
             FieldValidation::Strict if !warnings.is_empty() => {
-                Err(ApiError::bad_request(format!("strict decoding error: {}", warnings.join(", "))))
+                let why = format!("strict decoding error: {}", warnings.join(", "));
+                Err(ApiError::bad_request(self.cannot_handle(&why)))
             }
             FieldValidation::Ignore => Ok(Vec::new()),
             _ => Ok(warnings),
         }
+    }
+
+    fn cannot_handle(&self, why: &str) -> String {
+        let gvk = &self.resource.gvk;
+        format!("{} in version {:?} cannot be handled as a {}: {why}", gvk.kind, gvk.version, gvk.kind)
     }
 
     /// Answers with a stored object in the form that the client wants.

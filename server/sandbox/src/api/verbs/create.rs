@@ -35,11 +35,12 @@ pub fn create_object(context: &Context<'_>, mut object: Value, applied: bool) ->
             let name = draw_name(generate_name(&object));
             set(&mut attempt, &["metadata", "name"], name);
         }
-        prepare::for_create(context, &mut attempt)?;
+        prepare::clear(&mut attempt)?;
         match &config {
             Some(config) => update::track_applied(context, &mut attempt, config),
             None => update::track(context, None, &mut attempt),
         }
+        prepare::for_create(context, &mut attempt)?;
         let name = text(&attempt, &["metadata", "name"]).to_owned();
         let key = Key::new(text(&attempt, &["metadata", "namespace"]), &name);
         let stored_form = special::to_storage_version(&context.resource, attempt);

@@ -139,16 +139,18 @@ pub fn delete_key(context: &Context<'_>, key: &Key, options: &DeleteOptions) -> 
 fn check_preconditions(context: &Context<'_>, stored: &Stored, options: &DeleteOptions) -> Result<()> {
     let resource = &context.resource;
     if let Some(uid) = options.uid.as_deref().filter(|uid| *uid != &*stored.uid) {
-        let why =
-            format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", stored.uid);
-        return Err(ApiError::conflict(resource.named(), &stored.key.name, &why));
+        let why = format!(
+            "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been deleted and then recreated",
+            stored.uid
+        );
+        return Err(ApiError::conflict(resource.named_kind(), &stored.key.name, &why));
     }
     let revision = stored.revision.to_string();
     if let Some(wanted) = options.resource_version.as_deref().filter(|wanted| *wanted != revision) {
         let why = format!(
-            "Precondition failed: ResourceVersion in precondition: {wanted}, ResourceVersion in object meta: {revision}"
+            "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record ({revision}). The object might have been modified"
         );
-        return Err(ApiError::conflict(resource.named(), &stored.key.name, &why));
+        return Err(ApiError::conflict(resource.named_kind(), &stored.key.name, &why));
     }
     Ok(())
 }
@@ -178,7 +180,6 @@ fn mark(context: &Context<'_>, old: &Value, new: &mut Value, options: &DeleteOpt
         // A shorter grace replaces a longer one, never the other way.
         let since = deletion_start(old).unwrap_or(now);
         set_deletion(new, at_grace(since, grace), grace);
-        bump_generation(new);
     }
     false
 }

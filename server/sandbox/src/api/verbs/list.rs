@@ -5,7 +5,7 @@ use http::{Response, StatusCode};
 use serde_json::{Value, json};
 
 use super::context::Context;
-use crate::api::error::{ApiError, Result};
+use crate::api::error::{ApiError, FieldError, Result};
 use crate::api::http::negotiate::Form;
 use crate::api::http::query::VersionMatch;
 use crate::api::http::selectors::{FieldSelector, LabelSelector};
@@ -83,8 +83,9 @@ pub fn list(context: &Context<'_>) -> Result<Response<Body>> {
 fn exact_version(context: &Context<'_>) -> Result<Option<u64>> {
     let options = &context.options;
     if options.version_match.is_some() && options.resource_version.is_none() {
-        let message = "resourceVersionMatch is forbidden unless resourceVersion is provided";
-        return Err(ApiError::bad_request(message));
+        let detail = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+        let error = FieldError::forbidden("resourceVersionMatch", detail);
+        return Err(ApiError::invalid_options("ListOptions", "meta.k8s.io", &error));
     }
     let Some(wanted) = options.resource_version.filter(|v| *v > 0) else { return Ok(None) };
     let current = context.server.revision();

@@ -39,7 +39,8 @@ pub(super) fn handle(server: &Server, parts: &Parts, target: Target, body: Bytes
     let options = query::Options::parse(&parts.uri)?;
     let kinds = server.registry().kinds();
     let Some(resource) = kinds.find(&target.group, &target.version, &target.resource).cloned() else {
-        return Ok(not_found());
+        let group_exists = kinds.of(&target.group, &target.version).next().is_some();
+        return if group_exists { Err(unknown_resource()) } else { Ok(not_found()) };
     };
     if target.namespace.is_some() && !resource.namespaced {
         return Ok(not_found());
@@ -85,6 +86,11 @@ pub(super) fn handle(server: &Server, parts: &Parts, target: Target, body: Bytes
         "deletecollection" => collection::delete(&context, &body),
         _ => Err(refuse_method()),
     }
+}
+
+fn unknown_resource() -> ApiError {
+    let error = ApiError::new(404, "NotFound", "the server could not find the requested resource");
+    ApiError { details: Some(serde_json::json!({})), ..error }
 }
 
 fn refuse_method() -> ApiError {

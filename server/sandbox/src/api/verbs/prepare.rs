@@ -3,34 +3,51 @@ use serde_json::Value;
 
 use super::context::Context;
 use crate::api::error::{ApiError, FieldError, Result};
+use crate::api::kinds::KindSchema;
+use crate::api::schema::unset;
 use crate::api::special;
 use crate::api::validate::{metadata, schema};
 use crate::api::value::{as_map, at, carry, int, remove, set, text};
 
-/// Prepares and validates a new object.
-pub fn for_create(context: &Context<'_>, object: &mut Value) -> Result<()> {
-    let resource = &context.resource;
+/// Takes out of a new object what only the server writes.
+pub fn clear(object: &mut Value) -> Result<()> {
     if !matches!(text(object, &["metadata", "resourceVersion"]), "" | "0") {
-        let message = "resourceVersion should not be set on objects to be created";
-        return Err(ApiError::bad_request(message));
+        // The real server gives no reason either.
+        return Err(ApiError::new(500, "", "resourceVersion should not be set on objects to be created"));
     }
-    for key in [
+    let written = [
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
         "selfLink",
         "resourceVersion",
         "managedFields",
         "generation",
-    ] {
+        "uid",
+        "creationTimestamp",
+    ];
+    for key in written {
         remove(object, &["metadata", key]);
     }
+    Ok(())
+}
+
+/// Prepares and validates a new object.
+pub fn for_create(context: &Context<'_>, object: &mut Value) -> Result<()> {
+    let resource = &context.resource;
     set(object, &["metadata", "uid"], uuid::Uuid::new_v4().to_string());
     set(object, &["metadata", "creationTimestamp"], context.server.clock().seconds());
     if resource.custom.is_some() || resource.behaviour.has_generation() {
         set(object, &["metadata", "generation"], 1);
     }
     if resource.has_status() && special::drops_status_on_create(resource) {
-        remove(object, &["status"]);
+        match &resource.schema {
+            KindSchema::Builtin(schema)
+                if schema.properties.get("status").is_some_and(|s| s.zero.is_some()) =>
+            {
+                set(object, &["status"], unset(&schema.properties["status"]));
+            }
+            _ => drop(remove(object, &["status"])),
+        }
     }
     special::prepare_create(context.server, resource, object);
     let mut errors = metadata::validate(object, resource.behaviour.name_rule());
@@ -53,12 +70,19 @@ pub fn for_update(context: &Context<'_>, old: &Value, new: &mut Value) -> Result
     remove(new, &["metadata", "selfLink"]);
     isolate(context, old, new);
     special::prepare_update(context.server, resource, context.subresource(), old, new);
-    if int(old, &["metadata", "generation"]).is_some() && content_differs(context, old, new) {
+    // A binding is no wish of anybody about the content.
+    let counts = context.subresource() != Some("binding") && int(old, &["metadata", "generation"]).is_some();
+    if counts && content_differs(context, old, new) {
         let generation = int(old, &["metadata", "generation"]).unwrap_or(0) + 1;
         set(new, &["metadata", "generation"], generation);
     }
     let mut errors = metadata::validate(new, resource.behaviour.name_rule());
-    errors.extend(metadata::validate_update(new, old));
+    let kept = metadata::validate_update(new, old);
+    if resource.custom.is_none() {
+        // Built-in kinds check this twice, and clients see both causes.
+        errors.extend(kept.clone());
+    }
+    errors.extend(kept);
     errors.extend(content_errors(context, new, Some(old)));
     refuse(context, new, &errors)
 }
@@ -117,8 +141,13 @@ fn content_differs(context: &Context<'_>, old: &Value, new: &Value) -> bool {
 }
 
 fn content_errors(context: &Context<'_>, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-    if context.resource.custom.is_some() {
-        schema::validate(&context.resource.schema, object, old)
+    if let Some(custom) = &context.resource.custom {
+        let mut errors = schema::validate(&context.resource.schema, object, old);
+        if let Some(scale) = &custom.scale {
+            errors.extend(schema::validate_scale(&scale.spec, object));
+            errors.extend(schema::validate_scale(&scale.status, object));
+        }
+        errors
     } else {
         special::validate(&context.resource, context.subresource(), object, old)
     }

@@ -37,7 +37,8 @@ pub fn put(context: &Context<'_>, body: &[u8]) -> Result<Response<Body>> {
     {
         context.stored(&context.key())?;
         let error = FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update");
-        return Err(context.resource.invalid(context.name(), &[error]));
+        // Here the real server names the resource instead of the kind.
+        return Err(ApiError::invalid(context.resource.named(), context.name(), &[error]));
     }
     let outcome = change(context, &context.key(), false, |_| Ok(object.clone()))?;
     Ok(answer(context, outcome, &warnings))
@@ -57,10 +58,7 @@ pub fn check_address(context: &Context<'_>, object: &Value) -> Result<()> {
         return Err(ApiError::bad_request(message));
     }
     if !namespace.is_empty() && namespace != context.namespace() {
-        let message = format!(
-            "the namespace of the object ({namespace}) does not match the namespace on the request ({})",
-            context.namespace()
-        );
+        let message = "the namespace of the provided object does not match the namespace sent on the request";
         return Err(ApiError::bad_request(message));
     }
     Ok(())
@@ -82,10 +80,10 @@ pub fn change(
         let old = context.show(&stored);
         let mut new = make(&old)?;
         check_preconditions(context, &old, &new)?;
-        prepare::for_update(context, &old, &mut new)?;
         if !applied {
             track(context, Some(&old), &mut new);
         }
+        prepare::for_update(context, &old, &mut new)?;
         set(&mut new, &["metadata", "resourceVersion"], stored.revision.to_string());
         let finished = is_finished(&new);
         if new == old && !finished {
@@ -126,7 +124,10 @@ pub fn owner<'c>(context: &'c Context<'_>, api_version: &'c str, time: &'c str) 
 
 /// Keeps `metadata.managedFields` up to date after a write that is not an apply.
 pub fn track(context: &Context<'_>, old: Option<&Value>, new: &mut Value) {
-    let (version, time) = (context.resource.gvk.api_version(), context.server.clock().seconds());
+    // Changes through the scale subresource carry no time, in the real server too.
+    let time =
+        if context.subresource() == Some("scale") { String::new() } else { context.server.clock().seconds() };
+    let version = context.resource.gvk.api_version();
     apply::track_update(&context.resource, &owner(context, &version, &time), old, new);
 }
 
@@ -141,6 +142,11 @@ fn check_preconditions(context: &Context<'_>, old: &Value, new: &Value) -> Resul
     let resource = &context.resource;
     let name = text(old, &["metadata", "name"]);
     let (wanted, present) = (text(new, &["metadata", "uid"]), text(old, &["metadata", "uid"]));
+    if !wanted.is_empty() && wanted != present && context.verb == "patch" {
+        let error = FieldError::invalid("metadata.uid", wanted, "field is immutable");
+        let errors = if resource.custom.is_none() { vec![error.clone(), error] } else { vec![error] };
+        return Err(resource.invalid(name, &errors));
+    }
     if !wanted.is_empty() && wanted != present {
         let why =
             format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {present}");

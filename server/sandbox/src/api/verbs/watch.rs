@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::context::Context;
 use super::list::{Selection, too_new};
-use crate::api::error::{ApiError, Result};
+use crate::api::error::{ApiError, FieldError, Result};
 use crate::api::faults::WatchOrders;
 use crate::api::http::answer;
 use crate::api::http::query::VersionMatch;
@@ -34,8 +34,9 @@ pub fn watch(context: &Context<'_>) -> Result<Response<Body>> {
     }
     let mark_end = options.send_initial_events == Some(true);
     if mark_end && options.version_match != Some(VersionMatch::NotOlderThan) {
-        let message = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-        return Err(ApiError::bad_request(message));
+        let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+        let error = FieldError::forbidden("resourceVersionMatch", detail);
+        return Err(ApiError::invalid_options("ListOptions", "meta.k8s.io", &error));
     }
     let from = options.resource_version.filter(|v| *v > 0);
     let with_state = mark_end || (options.send_initial_events.is_none() && from.is_none());

@@ -1,0 +1,233 @@
+//! The real kubectl against the sandbox over TLS. Without a kubectl the tests say so and pass.
+mod common;
+
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use sandbox::api::{Server, Serving, serve};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::Command;
+
+/// The kubectl to use: named by the environment, else the installed one.
+fn kubectl() -> Option<String> {
+    let named = std::env::var("PILOTHOUSE_KUBECTL").ok().filter(|path| !path.is_empty());
+    let found = named.or_else(|| {
+        let paths = std::env::var_os("PATH")?;
+        std::env::split_paths(&paths)
+            .map(|dir| dir.join("kubectl"))
+            .find(|p| p.is_file())
+            .map(|p| p.display().to_string())
+    });
+    if found.is_none() {
+        eprintln!("SKIPPED: no kubectl found; set PILOTHOUSE_KUBECTL or run `./dev cluster up` once");
+    }
+    found
+}
+
+struct World {
+    kubectl: String,
+    directory: tempfile::TempDir,
+    _serving: Serving,
+}
+
+impl World {
+    async fn new() -> Option<Self> {
+        let kubectl = kubectl()?;
+        let serving = serve(&Server::new(), "127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("config"), &serving.kubeconfig).unwrap();
+        Some(Self { kubectl, directory, _serving: serving })
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(&self.kubectl);
+        command.args(arguments.split_whitespace()).env("KUBECONFIG", self.directory.path().join("config"));
+        // Discovery is cached on disk; nothing of another run may be seen.
+        command.env("KUBECACHEDIR", self.directory.path().join("cache")).env("HOME", self.directory.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        command
+    }
+
+    async fn output(&self, arguments: &str, input: &str) -> Output {
+        let mut child = self.command(arguments).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(input.as_bytes()).await.unwrap();
+        drop(stdin);
+        tokio::time::timeout(Duration::from_secs(120), child.wait_with_output())
+            .await
+            .expect("kubectl ends")
+            .unwrap()
+    }
+
+    /// Runs kubectl and returns what it prints; it must succeed.
+    async fn run(&self, arguments: &str, input: &str) -> String {
+        let output = self.output(arguments, input).await;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "kubectl {arguments}: {errors}");
+        assert!(!errors.contains("Error") && !errors.contains("panic"), "kubectl {arguments}: {errors}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Runs kubectl, which must fail; returns its errors.
+    async fn fail(&self, arguments: &str, input: &str) -> String {
+        let output = self.output(arguments, input).await;
+        assert!(
+            !output.status.success(),
+            "kubectl {arguments} should fail: {}",
+            String::from_utf8_lossy(&output.stdout)
+        );
+        String::from_utf8(output.stderr).unwrap()
+    }
+}
+
+const GAMESERVER: &str = "
+apiVersion: game.example.com/v1
+kind: GameServer
+metadata: { name: a, labels: { l: '1' } }
+spec:
+  replicas: 2
+  opsState: None
+  containers: [{ name: game, image: 'i:1' }]
+";
+
+const POD: &str = "
+apiVersion: v1
+kind: Pod
+metadata: { name: p }
+spec:
+  containers:
+  - { name: game, image: 'i:1', ports: [{ containerPort: 80 }], env: [{ name: A, value: '1' }] }
+  - { name: side, image: 's:1' }
+";
+
+const NODE: &str = "
+apiVersion: v1
+kind: Node
+metadata: { name: n1 }
+status: { conditions: [{ type: Ready, status: 'True' }] }
+";
+
+const CONFIG_MAP: &str = "
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: c }
+data: { a: b }
+";
+
+const NAMESPACE: &str = "
+apiVersion: v1
+kind: Namespace
+metadata: { name: games }
+";
+
+const EVENT: &str = "
+apiVersion: v1
+kind: Event
+metadata: { name: e }
+involvedObject: { apiVersion: v1, kind: Pod, name: p, namespace: default }
+reason: Started
+message: hello
+type: Normal
+lastTimestamp: '2026-01-01T00:00:00Z'
+";
+
+async fn world_with_kind() -> Option<World> {
+    let world = World::new().await?;
+    world.run("apply -f -", &serde_json::to_string(&common::crd()).unwrap()).await;
+    world.run("wait --for=condition=established crd/gameservers.game.example.com --timeout=20s", "").await;
+    Some(world)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn apply_and_change_a_custom_object() {
+    let Some(world) = world_with_kind().await else { return };
+    assert_eq!(world.run("apply -f -", GAMESERVER).await.trim(), "gameserver.game.example.com/a created");
+    assert_eq!(world.run("apply -f -", GAMESERVER).await.trim(), "gameserver.game.example.com/a unchanged");
+    let changed = GAMESERVER.replace("replicas: 2", "replicas: 3");
+    assert_eq!(world.run("apply -f -", &changed).await.trim(), "gameserver.game.example.com/a configured");
+    let listed = world.run("get gs", "").await;
+    assert!(listed.starts_with("NAME   STATE   AGE"), "{listed}");
+    assert!(world.run("get games -o name", "").await.contains("gameserver.game.example.com/a"));
+    assert_eq!(world.run("get gs a -o jsonpath={.spec.replicas}", "").await, "3");
+    world.run("scale gs/a --replicas=7", "").await;
+    assert_eq!(world.run("get gs a -o jsonpath={.spec.replicas}", "").await, "7");
+    world.run("patch gs a --type=merge -p {\"spec\":{\"opsState\":\"Kill\"}}", "").await;
+    world.run("patch gs a --type=json -p [{\"op\":\"test\",\"path\":\"/spec/opsState\",\"value\":\"Kill\"},{\"op\":\"remove\",\"path\":\"/spec/opsState\"}]", "").await;
+    world.run("patch gs a --subresource=status --type=merge -p {\"status\":{\"state\":\"Ready\"}}", "").await;
+    assert!(world.run("get gs a --no-headers", "").await.contains("Ready"));
+    world.run("label gs a extra=1", "").await;
+    world.run("annotate gs a note=x", "").await;
+    assert_eq!(world.run("get gs -l extra=1 -o name", "").await.trim(), "gameserver.game.example.com/a");
+    assert!(world.run("get gs a -o yaml", "").await.contains("note: x"));
+    assert!(world.run("describe gs a", "").await.contains("Replicas:"));
+    let refused = world.fail("apply -f -", &GAMESERVER.replace("replicas: 2", "replicas: -2")).await;
+    assert!(refused.contains("spec.replicas: Invalid value"), "{refused}");
+    let unknown = world.fail("apply -f -", &GAMESERVER.replace("replicas: 2", "replicasss: 2")).await;
+    assert!(unknown.contains("unknown field \"spec.replicasss\""), "{unknown}");
+    world.run("delete gs a --wait=true", "").await;
+    assert!(world.fail("get gs a", "").await.contains("NotFound"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn server_side_apply_reports_conflicts() {
+    let Some(world) = world_with_kind().await else { return };
+    world.run("apply --server-side --field-manager=one -f -", GAMESERVER).await;
+    let other = GAMESERVER.replace("replicas: 2", "replicas: 5");
+    let conflict = world.fail("apply --server-side --field-manager=two -f -", &other).await;
+    assert!(conflict.contains("conflict with \"one\": .spec.replicas"), "{conflict}");
+    world.run("apply --server-side --field-manager=two --force-conflicts -f -", &other).await;
+    assert_eq!(world.run("get gs a -o jsonpath={.spec.replicas}", "").await, "5");
+    let shown = world.run("get gs a -o yaml --show-managed-fields", "").await;
+    assert!(shown.contains("manager: one") && shown.contains("manager: two"), "{shown}");
+    assert!(
+        world
+            .fail("diff --server-side --field-manager=two --force-conflicts -f -", GAMESERVER)
+            .await
+            .is_empty()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_nodes_and_events_have_their_columns() {
+    let Some(world) = World::new().await else { return };
+    world.run("apply -f -", POD).await;
+    let wide = world.run("get pods -o wide", "").await;
+    assert!(wide.contains("NOMINATED NODE") && wide.contains("0/2") && wide.contains("Pending"), "{wide}");
+    assert_eq!(world.run("set image pod/p game=i:2", "").await.trim(), "pod/p image updated");
+    assert_eq!(world.run("apply -f -", &POD.replace("i:1", "i:3")).await.trim(), "pod/p configured");
+    assert_eq!(world.run("get pod p -o jsonpath={.spec.containers[*].image}", "").await, "i:3 s:1");
+    let refused = world.fail("apply -f -", &POD.replace("name: A, value: '1'", "name: A, value: '2'")).await;
+    assert!(refused.contains("pod updates may not change fields other than"), "{refused}");
+    world.run("create -f -", NODE).await;
+    assert!(world.run("get nodes", "").await.contains("Ready"));
+    world.run("apply -f -", CONFIG_MAP).await;
+    world.run("apply -f -", NAMESPACE).await;
+    let all = world.run("get ns,cm,nodes", "").await;
+    assert!(
+        all.contains("namespace/games") && all.contains("configmap/c") && all.contains("node/n1"),
+        "{all}"
+    );
+    world.run("create -f -", EVENT).await;
+    assert!(world.run("events --for pod/p", "").await.contains("hello"));
+    assert!(world.run("get events", "").await.contains("pod/p"));
+    assert!(world.run("describe pod p", "").await.contains("Containers:"));
+    assert!(world.run("api-resources --api-group=apps", "").await.contains("statefulsets"));
+    assert!(world.run("version", "").await.contains(sandbox::api::VERSION));
+    world.run("delete pod p --now", "").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watch_prints_what_happens() {
+    let Some(world) = world_with_kind().await else { return };
+    world.run("apply -f -", GAMESERVER).await;
+    let mut watch = world.command("get gs -w -o name").spawn().unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let first =
+        tokio::time::timeout(Duration::from_secs(30), lines.next_line()).await.expect("a line").unwrap();
+    assert_eq!(first.as_deref(), Some("gameserver.game.example.com/a"));
+    world.run("label gs a x=y", "").await;
+    let second =
+        tokio::time::timeout(Duration::from_secs(30), lines.next_line()).await.expect("a line").unwrap();
+    assert_eq!(second, first);
+    watch.kill().await.unwrap();
+}
