@@ -5,14 +5,16 @@ use crate::{
     data::Reader,
     drawer::{Drawer, DrawerState},
     frame::{Bands, Footer, Header, Nav, Overlays, frame_class},
-    i18n::Words,
+    i18n::{Words, use_words},
     keys::Keys,
     live::{Live, LiveRoot},
     pages,
     selection::Selection,
     time,
+    urls::use_here,
 };
 use leptos::prelude::*;
+use leptos_meta::{Title, provide_meta_context};
 use leptos_router::{
     components::{FlatRoutes, Route, Router},
     path,
@@ -64,6 +66,7 @@ pub fn App(
     provide_context(Selection::new());
     provide_context(Keys::new());
     provide_context(DrawerState::new());
+    provide_meta_context();
     let base = boot.base_path.clone();
     provide_context(boot);
 
@@ -74,11 +77,28 @@ pub fn App(
     }
 }
 
+/// The name of a page for the tab, from its path: an object's name first, so that it shows in a narrow tab.
+fn title(words: Words, here: &str) -> String {
+    let page = match here.split('/').next().unwrap_or_default() {
+        "" => words.t("common.nav.deck"),
+        "servers" => words.t("common.nav.servers"),
+        "sets" => words.t("common.nav.sets"),
+        "batches" => words.t("common.nav.batches"),
+        _ => return "Pilothouse".to_owned(),
+    };
+    match here.rsplit_once('/') {
+        Some((_, name)) => format!("{name} · {page} · Pilothouse"),
+        None => format!("{page} · Pilothouse"),
+    }
+}
+
 /// The frame with the page in it; a component of its own because it reads the router's address.
 #[component]
 fn Frame() -> impl IntoView {
     pages::History::start();
+    let (words, here) = (use_words(), use_here());
     view! {
+        <Title text=move || here.with(|here| title(words, here)) />
         <div class=frame_class()>
             <Header />
             <Nav />

@@ -7,6 +7,35 @@ use leptos::{
     web_sys::{self, Element, HtmlElement, Storage},
 };
 
+/// A value of the browser's only thread, such as a closure. In the server it holds nothing: there a page may be
+/// dropped by another thread than the one that made it.
+pub struct InBrowser<T>(Option<StoredValue<T, LocalStorage>>);
+
+impl<T> Clone for InBrowser<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for InBrowser<T> {}
+
+impl<T: 'static> InBrowser<T> {
+    /// Holds a value where there is a browser.
+    pub fn new(value: T) -> Self {
+        Self(cfg!(feature = "hydrate").then(|| StoredValue::new_local(value)))
+    }
+
+    /// Looks at the value; `None` in the server and when the component that held it is gone.
+    pub fn with<U>(self, look: impl FnOnce(&T) -> U) -> Option<U> {
+        self.0?.try_with_value(look)
+    }
+
+    /// Changes the value; `None` as in [`InBrowser::with`].
+    pub fn update<U>(self, change: impl FnOnce(&mut T) -> U) -> Option<U> {
+        self.0?.try_update_value(change)
+    }
+}
+
 fn storage() -> Option<Storage> {
     // A host may forbid storage; then choices last as long as the page.
     window().local_storage().ok().flatten()

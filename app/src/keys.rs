@@ -1,5 +1,6 @@
 //! The keyboard: which key means what, and who listens.
 
+use crate::browser::InBrowser;
 use leptos::prelude::*;
 
 /// What a key asks for.
@@ -47,7 +48,7 @@ type Listener = (u64, Box<dyn Fn(Action) -> Taken>);
 /// The listeners of this tab; the newest is asked first.
 #[derive(Clone, Copy)]
 pub struct Keys {
-    listeners: StoredValue<Vec<Listener>, LocalStorage>,
+    listeners: InBrowser<Vec<Listener>>,
     count: StoredValue<u64>,
 }
 
@@ -55,13 +56,13 @@ impl Keys {
     /// Nobody listens.
     #[must_use]
     pub fn new() -> Self {
-        Self { listeners: StoredValue::new_local(Vec::new()), count: StoredValue::new(0) }
+        Self { listeners: InBrowser::new(Vec::new()), count: StoredValue::new(0) }
     }
 
     /// Asks the listeners, newest first, until one takes the key.
     pub fn dispatch(self, action: Action) -> Taken {
         self.listeners
-            .try_with_value(|listeners| listeners.iter().rev().any(|(_, listen)| listen(action)))
+            .with(|listeners| listeners.iter().rev().any(|(_, listen)| listen(action)))
             .unwrap_or_default()
     }
 }
@@ -72,9 +73,9 @@ pub fn on_key(listen: impl Fn(Action) -> Taken + 'static) {
     let Some(keys) = use_context::<Keys>() else { return };
     let id = keys.count.get_value() + 1;
     keys.count.set_value(id);
-    keys.listeners.update_value(|listeners| listeners.push((id, Box::new(listen))));
+    keys.listeners.update(|listeners| listeners.push((id, Box::new(listen))));
     on_cleanup(move || {
-        keys.listeners.try_update_value(|listeners| listeners.retain(|(other, _)| *other != id));
+        keys.listeners.update(|listeners| listeners.retain(|(other, _)| *other != id));
     });
 }
 

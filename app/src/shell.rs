@@ -2,6 +2,7 @@
 
 use crate::{App, Lang};
 use leptos::{config::LeptosOptions, hydration::HydrationScripts, nonce::use_nonce, prelude::*};
+use leptos_meta::MetaTags;
 
 /// What the server knows about this request and itself; it is also put into the context of every render.
 #[derive(Clone, Debug, Default)]
@@ -38,11 +39,11 @@ pub fn shell(env: ShellEnv, options: LeptosOptions) -> impl IntoView {
                 <meta charset="utf-8" />
                 <meta name="viewport" content="width=device-width, initial-scale=1" />
                 <meta name="color-scheme" content="dark light" />
-                <title>"Pilothouse"</title>
                 <base href=base />
                 <script nonce=use_nonce()>{BEFORE_PAINT}</script>
                 <link rel="icon" href="favicon.svg" type="image/svg+xml" />
                 <link rel="stylesheet" href=style />
+                <MetaTags />
                 <HydrationScripts options root />
             </head>
             <body>

@@ -123,7 +123,6 @@ pub fn use_here() -> Memo<String> {
 }
 
 /// Goes to a relative address (`servers?q=…`) in the browser.
-#[must_use]
 pub fn use_go() -> impl Fn(&str, bool) + Clone + Send + Sync + 'static {
     let navigate = use_navigate();
     move |to: &str, replace: bool| {

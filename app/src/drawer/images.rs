@@ -82,10 +82,10 @@ pub fn Images(images: RwSignal<BTreeMap<String, String>>, targets: Memo<Vec<Serv
             (0, _) => words.t("batch.asNow").to_owned(),
             (n, _) => words.n("batch.imagesNow", n as u64),
         };
-        let (read, write) = (name.clone(), name.clone());
+        let (read, write, title) = (name.clone(), name.clone(), name.clone());
         view! {
             <div class="field">
-                <label class="soft" for=id.clone() title=name.clone()>{words.t("batch.image")}" · "{name.clone()}</label>
+                <label class="soft" for=id.clone() title=title>{words.t("batch.image")}" · "{name}</label>
                 <input
                     id=id
                     class="mono"

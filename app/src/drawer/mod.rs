@@ -8,6 +8,7 @@ mod request;
 pub(crate) mod results;
 
 use crate::{
+    browser::InBrowser,
     i18n::use_words,
     keys::{Action, on_key},
     parts::Icon,
@@ -95,15 +96,15 @@ pub fn Drawer() -> impl IntoView {
         mine
     });
     // Where the focus was before, to give it back.
-    let before = StoredValue::new_local(None);
+    let before = InBrowser::new(None);
     let open = Memo::new(move |_| state.opened.with(Option::is_some));
     Effect::new(move |was: Option<bool>| {
         let open = open.get();
         if open && was != Some(true) {
-            before.set_value(crate::browser::focused());
+            before.update(|before| *before = crate::browser::focused());
         } else if !open
             && was == Some(true)
-            && let Some(element) = before.try_update_value(Option::take).flatten()
+            && let Some(element) = before.update(Option::take).flatten()
         {
             // It may be gone by now; then the focus stays where it is.
             let _ = element.focus();

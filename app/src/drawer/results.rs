@@ -189,17 +189,18 @@ fn result_row(words: Words, result: TargetResult) -> impl IntoView {
 
 /// A batch that was started from the drawer.
 #[component]
-pub fn Started(name: String, state: DrawerState) -> impl IntoView {
+pub fn Started(#[prop(into)] name: Signal<String>, state: DrawerState) -> impl IntoView {
     let (words, selection, scope) = (use_words(), use_selection(), use_scope());
     let batch = RwSignal::new(None::<BatchView>);
-    let view = View::Batch { name: name.clone() };
+    let name = name.get_untracked();
+    let path = format!("batches/{name}");
+    let view = View::Batch { name };
     use_side_view(view, move |message| {
         if let LiveMessage::Batch(Some(found)) = message {
             batch.set(Some(*found));
         }
     });
     let known = Memo::new(move |_| batch.with(Option::is_some));
-    let path = format!("batches/{name}");
     view! {
         <div class="body">
             {move || if known.get() {

@@ -14,6 +14,7 @@ pub fn Bands() -> impl IntoView {
             <div class="band" role="note">
                 <b>{words.t("common.sandbox.name")}</b>
                 <span>{words.t("common.sandbox.what")}</span>
+                <a class="inline" href="sandbox/kubeconfig" rel="external" download="">{words.t("common.sandbox.kubeconfig")}</a>
             </div>
         })}
         {move || trouble.get().map(|error| view! {

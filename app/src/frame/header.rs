@@ -72,7 +72,8 @@ fn Namespaces() -> impl IntoView {
                 <option value="" selected=move || scope.ns.with(String::is_empty)>{words.t("common.allNamespaces")}</option>
                 {move || names.get().into_iter().map(|name| {
                     let chosen = scope.ns.with(|ns| *ns == name);
-                    view! { <option value=name.clone() selected=chosen>{name.clone()}</option> }
+                    let value = name.clone();
+                    view! { <option value=value selected=chosen>{name}</option> }
                 }).collect_view()}
             </select>
             <button class="no-script">{words.t("common.go")}</button>

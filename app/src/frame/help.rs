@@ -3,8 +3,11 @@
 use crate::{i18n::use_words, parts::Icon};
 use leptos::{html, prelude::*};
 
-/// The keys in groups: title, then keys and what they do, as locale keys.
-const GROUPS: [(&str, &[(&[&str], &str)]); 3] = [
+/// A title, then keys and what they do, as locale keys.
+type Group = (&'static str, &'static [(&'static [&'static str], &'static str)]);
+
+/// The keys in groups.
+const GROUPS: [Group; 3] = [
     (
         "common.keys.go",
         &[
@@ -39,7 +42,7 @@ pub fn Help(open: RwSignal<bool>) -> impl IntoView {
     let words = use_words();
     let dialog = NodeRef::<html::Dialog>::new();
     super::palette::follow(dialog, open);
-    let group = move |(title, keys): &(&'static str, &'static [(&'static [&'static str], &'static str)])| {
+    let group = move |(title, keys): &Group| {
         let rows = keys
             .iter()
             .map(|(keys, what)| {

@@ -11,6 +11,7 @@ mod sse;
 #[cfg(feature = "hydrate")]
 mod client;
 
+use crate::browser::InBrowser;
 use leptos::{logging::warn, prelude::*};
 pub use machine::Status;
 use wire::{ApiError, LiveMessage, Totals, View};
@@ -33,7 +34,7 @@ pub struct Live {
     /// Counts up when the reader asks for a connection at once.
     pub(crate) again: RwSignal<u32>,
     view: RwSignal<View>,
-    sink: StoredValue<Option<(u64, Sink)>, LocalStorage>,
+    sink: InBrowser<Option<(u64, Sink)>>,
     owner_count: StoredValue<u64>,
 }
 
@@ -49,7 +50,7 @@ impl Live {
             refused: RwSignal::new(None),
             again: RwSignal::new(0),
             view: RwSignal::new(View::Totals),
-            sink: StoredValue::new_local(None),
+            sink: InBrowser::new(None),
             owner_count: StoredValue::new(0),
         }
     }
@@ -97,7 +98,7 @@ impl Live {
             LiveMessage::DeckDelta(delta) => self.seen(delta.matched, delta.total),
             _ => {}
         }
-        self.sink.with_value(|sink| match sink {
+        self.sink.with(|sink| match sink {
             Some((_, sink)) => sink(message),
             None => warn!("a live message arrived for a page that is gone"),
         });
@@ -129,7 +130,7 @@ pub fn use_view(view: Signal<View>, on: impl Fn(LiveMessage) + 'static) {
         *count
     });
     let mine = mine.unwrap_or_default();
-    live.sink.set_value(Some((mine, Box::new(on))));
+    live.sink.update(|sink| *sink = Some((mine, Box::new(on))));
     // Setting it outside an effect would also run on the server, where nothing listens.
     Effect::new(move |_| {
         let view = view.get();
@@ -142,10 +143,9 @@ pub fn use_view(view: Signal<View>, on: impl Fn(LiveMessage) + 'static) {
         }
     });
     on_cleanup(move || {
-        let still_mine =
-            live.sink.try_with_value(|sink| sink.as_ref().is_some_and(|(owner, _)| *owner == mine));
+        let still_mine = live.sink.with(|sink| sink.as_ref().is_some_and(|(owner, _)| *owner == mine));
         if still_mine == Some(true) {
-            live.sink.set_value(None);
+            live.sink.update(|sink| *sink = None);
             live.refused.set(None);
             live.matched.set(None);
             live.view.set(View::Totals);

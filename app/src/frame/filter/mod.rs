@@ -181,7 +181,7 @@ pub fn FilterBox() -> impl IntoView {
             "ArrowDown" if count == 0 => offer(),
             "ArrowDown" => active.update(|at| *at = Some(at.map_or(0, |at| (at + 1) % count))),
             "ArrowUp" if count > 0 => {
-                active.update(|at| *at = Some(at.map_or(count - 1, |at| (at + count - 1) % count)))
+                active.update(|at| *at = Some(at.map_or(count - 1, |at| (at + count - 1) % count)));
             }
             "Tab" if count > 0 && !event.shift_key() => accept(active.get_untracked().unwrap_or(0)),
             "Enter" => match active.get_untracked() {
