@@ -1,5 +1,6 @@
 //! The manifests on a real API server: installed, served, structural, and every row of the rules as the table says.
 //! Needs `PILOTHOUSE_TEST_KUBECONFIG`; `./dev test cluster` starts a control plane and sets it.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::time::Duration;
 

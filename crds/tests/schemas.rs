@@ -1,4 +1,5 @@
 //! The schemas without a server: the table of rules as far as schemas and patterns judge, the bounds, the shape.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod support;
 

@@ -51,7 +51,7 @@ fn view(event: Event) -> EventView {
     let count = series.and_then(|s| s.count).or(event.count).unwrap_or(1);
     let object = event.involved_object;
     EventView {
-        time: time.map_or(0, |t| t.as_second()),
+        time: time.map_or(0, jiff::Timestamp::as_second),
         kind: event.type_.unwrap_or_else(|| "Normal".into()),
         reason: event.reason.unwrap_or_default(),
         message: event.message.unwrap_or_default().trim_end().to_owned(),

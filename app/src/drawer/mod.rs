@@ -17,6 +17,7 @@ use crate::{
 use form::Form;
 use leptos::{html, prelude::*};
 use preview::Looking;
+use results::change_in_words;
 use wire::ServerKey;
 
 /// A part of the form, to begin with.
@@ -125,7 +126,7 @@ fn Opened(state: DrawerState) -> impl IntoView {
     let form = Form::new();
     let looking = Looking::new(form, targets);
     let title = move || match looking.started.get() {
-        Some(_) => words.t("batch.started").to_owned(),
+        Some(_) => untrack(|| change_in_words(&form.entered().change().unwrap_or_default())),
         None => words.n("batch.title", targets.with(Vec::len) as u64),
     };
     Effect::new(move |_| {

@@ -23,7 +23,6 @@ impl Reason {
 
     /// Adds an argument.
     #[must_use]
-    #[allow(clippy::needless_pass_by_value, reason = "callers hand over numbers and texts alike")]
     pub fn with(mut self, name: &str, value: impl ToString) -> Self {
         self.args.insert(name.to_owned(), value.to_string());
         self

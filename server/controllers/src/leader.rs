@@ -112,7 +112,7 @@ impl Candidate {
                     tracing::warn!(%error, lease = %self.election.name, "leader election: no answer");
                 }
                 Err(_) => {
-                    tracing::warn!(lease = %self.election.name, "leader election: the API does not answer in time")
+                    tracing::warn!(lease = %self.election.name, "leader election: the API does not answer in time");
                 }
             }
             if *self.leads.borrow() && renewed.elapsed() >= deadline {

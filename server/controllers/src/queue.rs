@@ -33,6 +33,9 @@ impl Backoff {
     }
 }
 
+/// The longest rest between two runs of a key.
+const LONGEST_REST: Duration = Duration::from_secs(1);
+
 struct State<T> {
     ready: VecDeque<T>,
     /// In `ready`.
@@ -44,6 +47,8 @@ struct State<T> {
     due: HashMap<T, (Instant, u64)>,
     failures: HashMap<T, u32>,
     started: HashMap<T, Instant>,
+    /// Not to be started again before this time.
+    rests: HashMap<T, Instant>,
     counter: u64,
 }
 
@@ -52,8 +57,8 @@ pub struct Queue<T> {
     state: Mutex<State<T>>,
     changed: Notify,
     backoff: Backoff,
-    /// The same key is not started again before this time has passed since its last start: a burst of events becomes one
-    /// run.
+    /// How long a key rests after its last start: a burst of events becomes one run. A run that takes long is followed by
+    /// a longer rest (three times as long, up to [`LONGEST_REST`]), so that one huge set does not eat a processor.
     gap: Duration,
 }
 
@@ -70,6 +75,7 @@ impl<T: Clone + Eq + Hash + Ord> Queue<T> {
             due: HashMap::new(),
             failures: HashMap::new(),
             started: HashMap::new(),
+            rests: HashMap::new(),
             counter: 0,
         };
         Self { state: Mutex::new(state), changed: Notify::new(), backoff, gap }
@@ -78,8 +84,7 @@ impl<T: Clone + Eq + Hash + Ord> Queue<T> {
     /// Asks for a run of the key, as soon as possible.
     pub fn add(&self, key: T) {
         let mut state = self.lock();
-        let now = Instant::now();
-        match state.started.get(&key).map(|started| *started + self.gap).filter(|at| *at > now) {
+        match state.rests.get(&key).copied().filter(|at| *at > Instant::now()) {
             Some(at) if !state.running.contains(&key) => state.delay(key, at),
             _ => state.push(key),
         }
@@ -135,12 +140,22 @@ impl<T: Clone + Eq + Hash + Ord> Queue<T> {
     /// The worker is through with the key.
     pub fn done(&self, key: &T) {
         let mut state = self.lock();
+        let now = Instant::now();
         state.running.remove(key);
+        let started = state.started.remove(key).unwrap_or(now);
+        let rest = if self.gap.is_zero() {
+            now
+        } else {
+            (started + self.gap).max(now + ((now - started) * 3).min(LONGEST_REST))
+        };
+        if rest > now {
+            state.rests.insert(key.clone(), rest);
+        }
         if state.again.remove(key) {
-            let at = state.started.get(key).map(|started| *started + self.gap);
-            match at.filter(|at| *at > Instant::now()) {
-                Some(at) => state.delay(key.clone(), at),
-                None => state.push(key.clone()),
+            if rest > now {
+                state.delay(key.clone(), rest);
+            } else {
+                state.push(key.clone());
             }
         }
         drop(state);
@@ -151,7 +166,7 @@ impl<T: Clone + Eq + Hash + Ord> Queue<T> {
     pub fn discard(&self, key: &T) {
         let mut state = self.lock();
         state.failures.remove(key);
-        state.started.remove(key);
+        state.rests.remove(key);
     }
 
     /// How many keys are ready or delayed.
@@ -282,6 +297,24 @@ mod tests {
         assert!(waited > Duration::from_millis(90) && waited < Duration::from_millis(110), "{waited:?}");
         queue.done(&"a");
         assert!(queue.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_run_that_takes_long_is_followed_by_a_longer_rest() {
+        let queue = queue(Duration::from_millis(100));
+        for (takes, rests) in [(10, 90), (200, 600), (5000, 1000)] {
+            queue.add("a");
+            assert_eq!(queue.next().await, "a");
+            tokio::time::sleep(Duration::from_millis(takes)).await;
+            queue.done(&"a");
+            queue.add("a");
+            let begun = Instant::now();
+            assert_eq!(queue.next().await, "a");
+            let rested = u64::try_from(begun.elapsed().as_millis()).unwrap();
+            assert!((rests..rests + 5).contains(&rested), "after {takes} ms: {rested} ms");
+            queue.done(&"a");
+            tokio::time::sleep(Duration::from_secs(5)).await;
+        }
     }
 
     #[tokio::test(start_paused = true)]

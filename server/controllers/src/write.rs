@@ -40,6 +40,8 @@ pub enum Category {
     Forbidden,
     /// No answer, or the server is busy.
     Unavailable,
+    /// A bug of ours.
+    Panic,
     /// Anything else.
     Other,
 }
@@ -55,6 +57,7 @@ impl Category {
             Self::Invalid => "invalid",
             Self::Forbidden => "forbidden",
             Self::Unavailable => "unavailable",
+            Self::Panic => "panic",
             Self::Other => "other",
         }
     }

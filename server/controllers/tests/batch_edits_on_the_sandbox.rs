@@ -1,4 +1,5 @@
 //! Batches carried out against the embedded API: freshly accepted ones, and ones that an earlier process left behind.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use controllers::{
     batch::{self, BatchCaches, BatchContext, Resolver, observe, plan, view},

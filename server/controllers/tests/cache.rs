@@ -1,5 +1,6 @@
 //! The watch cache against a scripted API: every change once, removals too, and recovery by itself. The clock is paused,
 //! so a minute of trouble costs no time.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod support;
 

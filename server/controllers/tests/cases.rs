@@ -3,6 +3,7 @@
 //! `PILOTHOUSE_CASES=<file or folder>` runs other files of the same shape. A case flagged `defect: true`, or whose id
 //! `docs/differences.md` lists, counts as listed. One that no adapter understands fails, also when only a field of it is
 //! unknown: an expectation that nobody looks at would pass for ever.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 #[path = "cases_support/mod.rs"]
 mod cases_support;

@@ -1,5 +1,6 @@
 //! Leader election on the embedded API with a paused clock: one at a time, quick when a leader goes well, in time when it
 //! dies, and never two.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use controllers::leader::Election;
 use k8s_openapi::api::coordination::v1::Lease;

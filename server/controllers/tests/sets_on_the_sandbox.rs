@@ -1,4 +1,5 @@
 //! GameServerSets on the embedded API with simulated nodes: what users do, end to end.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod world;
 
@@ -183,6 +184,28 @@ async fn an_image_of_one_server_is_pushed_live_and_a_template_reaches_new_server
     let pending = world.condition("UpdatePending").await.unwrap();
     assert!(pending.2.starts_with("2 of 3 servers run an older template"), "{}", pending.2);
     assert_eq!(world.set().await.status.unwrap().updated_replicas, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn old_revisions_are_forgotten_and_those_in_use_are_not() {
+    let world = World::new().await;
+    let _controllers = world.start();
+    world.create_set(json!({ "replicas": 1 })).await;
+    world.settled(&[0]).await;
+    let first = world.set().await.status.unwrap().update_revision.unwrap();
+    for version in 2..20 {
+        let containers = json!([{ "name": "main", "image": format!("game:{version}") }]);
+        let template = json!({ "spec": { "containers": containers } });
+        world.patch_set(json!({ "spec": { "replicas": 2, "gameServerTemplate": template } })).await;
+        world.settled(&[0, 1]).await;
+        world.scale(1).await;
+        world.settled(&[0]).await;
+    }
+    let revisions: Api<ControllerRevision> = Api::namespaced(world.client.clone(), "default");
+    let names: Vec<String> =
+        revisions.list(&ListParams::default()).await.unwrap().iter().map(ResourceExt::name_any).collect();
+    assert_eq!(names.len(), 12, "ten that nobody is on, the newest, and that of the first server");
+    assert!(names.contains(&first));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,4 +1,5 @@
 //! Custom kinds: registration, schema, scale, versions; and server-side apply on them.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod common;
 
 use common::{code, crd, gameserver, gameservers, install_gameservers, namespaced, server};

@@ -1,4 +1,5 @@
 //! The API on a loopback port: kubeconfig, token, HTTP/2, stopping, and bodies that are wrong in every way.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod common;
 
 use std::net::SocketAddr;
@@ -92,7 +93,7 @@ async fn send(
 async fn wrong_requests_get_a_status_and_never_a_panic() {
     let (server, _) = server();
     let maps = "/api/v1/namespaces/default/configmaps";
-    let deep = format!("{}{}", "{\"a\":".repeat(200), "1".repeat(1) + &"}".repeat(200));
+    let deep = format!("{}{}", "{\"a\":".repeat(200), "1".to_owned() + &"}".repeat(200));
     let large = format!("{{\"data\":{{\"a\":\"{}\"}}}}", "x".repeat(4 << 20));
     let json = "application/json";
     for (method, path, kind, body, expected) in [

@@ -1,4 +1,5 @@
 //! The real kubectl against the sandbox over TLS. Without a kubectl the tests say so and pass.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod common;
 
 use std::process::{Output, Stdio};
@@ -107,19 +108,6 @@ metadata: { name: n1 }
 status: { conditions: [{ type: Ready, status: 'True' }] }
 ";
 
-const CONFIG_MAP: &str = "
-apiVersion: v1
-kind: ConfigMap
-metadata: { name: c }
-data: { a: b }
-";
-
-const NAMESPACE: &str = "
-apiVersion: v1
-kind: Namespace
-metadata: { name: games }
-";
-
 const EVENT: &str = "
 apiVersion: v1
 kind: Event
@@ -200,8 +188,17 @@ async fn pods_nodes_and_events_have_their_columns() {
     assert!(refused.contains("pod updates may not change fields other than"), "{refused}");
     world.run("create -f -", NODE).await;
     assert!(world.run("get nodes", "").await.contains("Ready"));
-    world.run("apply -f -", CONFIG_MAP).await;
-    world.run("apply -f -", NAMESPACE).await;
+    // These write protobuf.
+    world.run("create configmap c --from-literal=a=b", "").await;
+    assert_eq!(world.run("get cm c -o jsonpath={.data}", "").await, "{\"a\":\"b\"}");
+    world.run("create secret generic s --from-literal=a=b", "").await;
+    assert_eq!(world.run("get secret s -o jsonpath={.data.a}", "").await, "Yg==");
+    world.run("create namespace games", "").await;
+    world.run("create deployment d --image=i:1 --replicas=3 --port=80", "").await;
+    let shown =
+        "get deploy d -o jsonpath={.spec.replicas}{.spec.template.spec.containers[0].ports[0].containerPort}";
+    assert_eq!(world.run(shown, "").await, "380");
+    assert!(world.run("auth can-i delete pods", "").await.contains("yes"));
     let all = world.run("get ns,cm,nodes", "").await;
     assert!(
         all.contains("namespace/games") && all.contains("configmap/c") && all.contains("node/n1"),

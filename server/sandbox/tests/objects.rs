@@ -1,4 +1,5 @@
 //! Objects through a kube client on the in-process API: create, read, change, delete.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod common;
 
 use common::{code, config_map, gameserver, install_gameservers, namespaced, pod, server};

@@ -34,6 +34,9 @@ const LATERS: u32 = 14;
 /// Finds the client that acts for an author.
 pub type ClientFor = Arc<dyn Fn(Option<&Author>) -> Client + Send + Sync>;
 
+/// Reads a server from the cache.
+pub(super) type Cached = Arc<dyn Fn(&ServerKey) -> Option<Arc<SlimGameServer>> + Send + Sync>;
+
 /// What one run needs.
 #[derive(Clone)]
 pub(super) struct Run {
@@ -44,7 +47,7 @@ pub(super) struct Run {
     /// Finds and observes servers.
     pub resolver: Arc<dyn Resolver>,
     /// Reads a server from the cache.
-    pub cached: Arc<dyn Fn(&ServerKey) -> Option<Arc<SlimGameServer>> + Send + Sync>,
+    pub cached: Cached,
     /// Whether the batch was cancelled, asked before each edit.
     pub cancelled: Arc<dyn Fn() -> bool + Send + Sync>,
     /// Edits under way at once.

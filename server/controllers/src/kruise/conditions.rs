@@ -62,7 +62,8 @@ mod tests {
             observed_generation: None,
             last_transition_time: Time(then),
         };
-        let first = merge(&[foreign.clone()], vec![wanted(true, "a")], &["Valid", "Gone"], 1, then);
+        let first =
+            merge(std::slice::from_ref(&foreign), vec![wanted(true, "a")], &["Valid", "Gone"], 1, then);
         assert_eq!(first.len(), 2);
         let second = merge(&first, vec![wanted(true, "b")], &["Valid", "Gone"], 2, now);
         assert_eq!(second[0].last_transition_time, Time(then));

@@ -90,10 +90,8 @@ pub fn plan(seen: ServerObservation<'_>) -> ServerPlan {
         (Some(pod), Some(server)) => {
             if let Some(delete) = of_an_earlier_pod(pod, server) {
                 plan.actions.push(delete);
-            } else if let Some(set) = seen.set {
-                if server.metadata.deletion_timestamp.is_none() {
-                    sync(seen, pod, server, set, &mut plan);
-                }
+            } else if let Some(set) = seen.set.filter(|_| server.metadata.deletion_timestamp.is_none()) {
+                sync(seen, pod, server, set, &mut plan);
             }
         }
     }

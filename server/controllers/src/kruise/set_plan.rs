@@ -23,6 +23,10 @@ use std::{collections::BTreeMap, time::Duration};
 /// at once from being created again and again without pause.
 pub const FAILED_POD_REST: Duration = Duration::from_secs(10);
 
+/// Pods that one plan creates at most. Then everything is looked at again: who asks for a million servers by mistake can
+/// take it back.
+pub const CREATIONS_AT_ONCE: usize = 500;
+
 /// The size and ids that were acted on, as the status remembers them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Acted {
@@ -356,13 +360,14 @@ fn plan_marks(seen: &SetObservation, members: &[PodFacts], plan: &mut SetPlan) {
     if seen.spec.reclaim != ReclaimPolicy::Delete {
         return;
     }
+    let alive: OrdinalSet =
+        members.iter().filter(|pod| !pod.deleting).filter_map(|pod| pod.ordinal).collect();
     for (ordinal, server) in &seen.servers {
         let stays = plan.desired.contains(*ordinal);
-        let alive = members.iter().any(|pod| pod.ordinal == Some(*ordinal) && !pod.deleting);
         let leaving = match (stays, server.marked) {
             (false, false) => true,
             // The id came back. While its pod lives the label is left as somebody set it, as upstream does.
-            (true, true) if !alive => false,
+            (true, true) if !alive.contains(*ordinal) => false,
             _ => continue,
         };
         let name = ordinal.member_name(&seen.set.name);
@@ -442,11 +447,15 @@ fn plan_creations(seen: &SetObservation, members: &[PodFacts], plan: &mut SetPla
         .filter(|pod| pod.deleting && pod.ordinal.is_some_and(|ordinal| plan.desired.contains(ordinal)))
         .map(|pod| pod.name.clone())
         .collect();
-    let blocked: Vec<String> = missing.iter().filter_map(|ordinal| taken.get(&ordinal).cloned()).collect();
+    let blocked: Vec<String> = taken
+        .iter()
+        .filter(|(ordinal, _)| missing.contains(**ordinal))
+        .map(|(_, told)| told.clone())
+        .collect();
     push_names(plan, leaving, Wait::Removal);
     push_names(plan, blocked, Wait::NameTaken);
 
-    let free: Vec<Ordinal> = missing.iter().filter(|ordinal| !taken.contains_key(ordinal)).collect();
+    let free = missing.difference(&taken.keys().copied().collect());
     if free.is_empty() {
         return;
     }
@@ -464,7 +473,8 @@ fn plan_creations(seen: &SetObservation, members: &[PodFacts], plan: &mut SetPla
             return;
         }
     }
-    let mut allowed = free.len();
+    let wanted = u32::try_from(free.len()).unwrap_or(u32::MAX);
+    let mut allowed = wanted;
     if let Some(limit) = seen.spec.scale_max_unavailable {
         let total = u32::try_from(plan.desired.len()).unwrap_or(u32::MAX);
         let unready = members
@@ -473,10 +483,9 @@ fn plan_creations(seen: &SetObservation, members: &[PodFacts], plan: &mut SetPla
                 pod.ordinal.is_some_and(|ordinal| plan.desired.contains(ordinal)) && !pod.is_ready()
             })
             .count();
-        let room = usize::try_from(limit.of(total)).unwrap_or(usize::MAX).saturating_sub(unready);
-        if room < allowed {
-            allowed = room;
-            plan.waits.push(Wait::NotReady(u32::try_from(free.len() - room).unwrap_or(u32::MAX)));
+        allowed = limit.of(total).saturating_sub(u32::try_from(unready).unwrap_or(u32::MAX)).min(wanted);
+        if allowed < wanted {
+            plan.waits.push(Wait::NotReady(wanted - allowed));
         }
     }
     if allowed == 0 {
@@ -485,8 +494,8 @@ fn plan_creations(seen: &SetObservation, members: &[PodFacts], plan: &mut SetPla
     if !seen.revision_stored {
         plan.actions.push(SetAction::StoreRevision);
     }
-    plan.waits.push(Wait::Creating(u32::try_from(allowed).unwrap_or(u32::MAX)));
-    plan.actions.extend(free.into_iter().take(allowed).map(SetAction::CreatePod));
+    plan.waits.push(Wait::Creating(allowed));
+    plan.actions.extend(free.iter().take(CREATIONS_AT_ONCE.min(allowed as usize)).map(SetAction::CreatePod));
 }
 
 fn push_names(plan: &mut SetPlan, names: Vec<String>, wait: fn(Vec<String>) -> Wait) {

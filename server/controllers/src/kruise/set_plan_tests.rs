@@ -273,3 +273,13 @@ fn a_set_that_is_being_deleted_is_left_to_garbage_collection() {
     seen.set.deleting = true;
     assert!(plan(&seen).actions.is_empty());
 }
+
+#[test]
+fn a_size_beyond_all_sense_costs_nothing_and_can_be_taken_back() {
+    let huge = plan(&seen(json!({ "replicas": 2_000_000_000 }), json!({ "actedReplicas": 1 }), &none(&[0])));
+    assert_eq!(huge.actions.len(), 1 + CREATIONS_AT_ONCE);
+    assert_eq!(huge.desired.len(), 2_000_000_000);
+    let back =
+        plan(&seen(json!({ "replicas": 2 }), json!({ "actedReplicas": 2_000_000_000 }), &none(&[0, 1, 2])));
+    assert_eq!(words(&back), ["acted 2 [] [2]", "delete g-2 p2"]);
+}

@@ -178,8 +178,10 @@ fn valid_scale(spec: &GameServerSetSpec, problems: &mut Vec<Problem>) -> Option<
         }));
         OrdinalSet::new()
     });
-    let strategy =
-        spec.scale_strategy.as_ref().map_or(Some(ScaleDownStrategyType::General), |s| s.scale_down());
+    let strategy = spec
+        .scale_strategy
+        .as_ref()
+        .map_or(Some(ScaleDownStrategyType::General), crds::kruise::ScaleStrategy::scale_down);
     let strategy = strategy.unwrap_or_else(|| {
         let written = spec.scale_strategy.as_ref().and_then(|s| s.scale_down_strategy_type.as_ref());
         problems.push(Problem::new(

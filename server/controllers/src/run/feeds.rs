@@ -44,7 +44,7 @@ async fn servers(shared: &Shared) {
     while let Some(event) = events.next().await {
         match event {
             CacheEvent::Applied(server) | CacheEvent::Deleted(server) => {
-                shared.servers.add(Key::of(&*server))
+                shared.servers.add(Key::of(&*server));
             }
             CacheEvent::Restarted(servers) => {
                 servers.iter().for_each(|server| shared.servers.add(Key::of(&**server)));

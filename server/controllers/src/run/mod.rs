@@ -14,7 +14,7 @@ use crate::{
     events::Events,
     metrics::{ControllerLabel, ErrorLabels, Metrics},
     queue::{Backoff, Queue},
-    write::{Limiter, WriteError, Writer},
+    write::{Category, Limiter, WriteError, Writer},
 };
 use futures::FutureExt;
 use kube::Client;
@@ -211,14 +211,20 @@ async fn work<'a>(
                 }
                 None
             }
-            Ok(Err(error)) => Some((error.category.as_str(), error.to_string())),
-            Err(panic) => Some(("panic", panic_text(&*panic))),
+            Ok(Err(error)) => Some((error.category, error.to_string())),
+            Err(panic) => Some((Category::Panic, panic_text(&*panic))),
         };
-        if let Some((category, message)) = failure {
-            shared.metrics.errors.get_or_create(&ErrorLabels { controller, category }).inc();
-            let pause = queue.retry(key.clone());
+        if let Some((category, error)) = failure {
+            let labels = ErrorLabels { controller, category: category.as_str() };
+            shared.metrics.errors.get_or_create(&labels).inc();
+            let retry_seconds = queue.retry(key.clone()).as_secs_f64();
             queue.done(&key);
-            tracing::warn!(controller, key = %key, error = %message, retry_seconds = pause.as_secs_f64(), "{key} failed, trying again: {message}");
+            if category == Category::Conflict {
+                // Somebody else was quicker, which happens all the time and is put right by looking again.
+                tracing::debug!(controller, %key, %error, retry_seconds, "{key} changed meanwhile, trying again");
+            } else {
+                tracing::warn!(controller, %key, %error, retry_seconds, "{key} failed, trying again: {error}");
+            }
         }
         let queued = i64::try_from(queue.len()).unwrap_or(i64::MAX);
         shared.metrics.queued.get_or_create(&label).set(queued);

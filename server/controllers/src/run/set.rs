@@ -17,7 +17,8 @@ use crate::{
 };
 use crds::{kruise::keys, slim::SlimGameServerSet};
 use futures::{StreamExt, stream};
-use kube::Resource;
+use k8s_openapi::api::apps::v1::ControllerRevision;
+use kube::{Api, Resource, ResourceExt, api::ListParams};
 use serde_json::{Value, json};
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -25,6 +26,9 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 const REFUSAL_FIRST: Duration = Duration::from_secs(5);
 /// Longest pause between two attempts with a template that the API refuses.
 const REFUSAL_LONGEST: Duration = Duration::from_secs(60);
+
+/// Revisions that are kept although no pod is on them, as with a StatefulSet.
+const REVISIONS_KEPT: usize = 10;
 
 /// What is remembered of a set between two reconciles. Losing it costs a request, never a decision.
 #[derive(Default)]
@@ -192,7 +196,29 @@ async fn store_revision(shared: &Shared, key: &Key, seen: &SetObservation) -> Re
     if let Some(memory) = shared.memory().get_mut(key) {
         memory.stored_revisions.insert(seen.revision.clone());
     }
+    forget_old_revisions(shared, key, seen).await;
     Ok(())
+}
+
+/// Keeps the newest revisions that no pod is on any more, as a StatefulSet does. A failure costs nothing: the next new
+/// template tries again.
+async fn forget_old_revisions(shared: &Shared, key: &Key, seen: &SetObservation) {
+    let api: Api<ControllerRevision> = Api::namespaced(shared.client.clone(), &key.namespace);
+    let mine = ListParams::default().labels(&format!("{}={}", keys::OWNER_GSS, key.name));
+    let Ok(list) = api.list(&mine).await else { return };
+    let in_use = |name: &str| name == seen.revision || seen.pods.iter().any(|pod| pod.revision == name);
+    let mut old: Vec<_> = list.into_iter().filter(|revision| !in_use(&revision.name_any())).collect();
+    old.sort_by_key(|revision| std::cmp::Reverse(revision.revision));
+    for revision in old.into_iter().skip(REVISIONS_KEPT) {
+        let (name, uid) = (revision.name_any(), revision.uid().unwrap_or_default());
+        let deleted = shared.writer.delete(Kind::Revision, &key.namespace, &name, &uid).await;
+        if let Err(error) = deleted {
+            tracing::debug!(%key, %error, "an old revision stays");
+        }
+        if let Some(memory) = shared.memory().get_mut(key) {
+            memory.stored_revisions.remove(&name);
+        }
+    }
 }
 
 /// One write to a pod or a GameServer. That it is gone, or another one by now, is what the next look finds out.

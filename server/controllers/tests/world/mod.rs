@@ -180,11 +180,11 @@ impl World {
 
     /// Waits until something is so, in virtual time, and says how things stand when it never comes.
     pub async fn until(&self, what: &str, mut so: impl AsyncFnMut() -> bool) {
-        for _ in 0..1200 {
+        for _ in 0..600 {
             if so().await {
                 return;
             }
-            tokio::time::sleep(Duration::from_millis(250)).await;
+            tokio::time::sleep(Duration::from_millis(500)).await;
         }
         let set = self.sets().get_opt("g").await.unwrap();
         let told = serde_yaml::to_string(&set).unwrap_or_default();

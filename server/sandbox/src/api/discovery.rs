@@ -23,7 +23,7 @@ pub fn version() -> Value {
 /// `/api`.
 pub fn core(kinds: &Kinds, headers: &HeaderMap) -> Result<Response<Body>> {
     if negotiate::form(headers, false)? == Form::Aggregated {
-        return Ok(aggregated(kinds, |group| group.is_empty()));
+        return Ok(aggregated(kinds, str::is_empty));
     }
     let versions = json!({
         "kind": "APIVersions", "versions": ["v1"],

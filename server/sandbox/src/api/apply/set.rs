@@ -163,6 +163,7 @@ fn print(element: &str) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "literals read better without a reference")]
 mod tests {
     use super::*;
     use serde_json::json;

@@ -113,7 +113,7 @@ pub fn is_declared(schema: &Schema, path: &[String]) -> bool {
 pub fn merge(schema: &Schema, old: &Value, config: &Value) -> Value {
     let schema = schema.resolve();
     match (old, config) {
-        (Value::Object(a), Value::Object(b)) if !schema.atomic_map && !(a.is_empty() && b.is_empty()) => {
+        (Value::Object(a), Value::Object(b)) if !(schema.atomic_map || a.is_empty() && b.is_empty()) => {
             let mut out = a.clone();
             for (name, child) in b {
                 let merged = match a.get(name) {

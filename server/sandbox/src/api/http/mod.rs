@@ -1,6 +1,7 @@
 //! The wire side: a `tower` service from requests to answers.
 pub mod answer;
 pub mod negotiate;
+mod protobuf;
 pub mod query;
 pub mod route;
 pub mod selectors;
@@ -90,7 +91,7 @@ where
     } else {
         Bytes::new()
     };
-    handle(server, &parts, body).unwrap_or_else(|error| answer::error(&error))
+    handle(server, &parts, &body).unwrap_or_else(|error| answer::error(&error))
 }
 
 /// Reads a body up to the limit.
@@ -115,7 +116,7 @@ where
     Ok(bytes.freeze())
 }
 
-fn handle(server: &Server, parts: &Parts, body: Bytes) -> Result<Response<Body>> {
+fn handle(server: &Server, parts: &Parts, body: &Bytes) -> Result<Response<Body>> {
     let route = route::parse(parts.uri.path());
     if let Route::Objects(target) = route {
         return verbs::handle(server, parts, target, body);

@@ -3,6 +3,7 @@ use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::Value;
 
+use super::protobuf;
 use crate::api::error::{ApiError, Result};
 
 /// The form of an answer.
@@ -104,6 +105,7 @@ pub fn object(headers: &HeaderMap, body: &[u8]) -> Result<Value> {
     match media(headers) {
         "" | "application/json" => json(body),
         "application/yaml" => yaml(body),
+        "application/vnd.kubernetes.protobuf" => protobuf::read(body),
         _ => Err(unsupported("application/json, application/yaml")),
     }
 }
@@ -149,10 +151,10 @@ mod tests {
     }
 
     #[test]
-    fn protobuf_bodies_are_refused() {
+    fn bodies_that_nobody_can_read_are_refused() {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, "application/vnd.kubernetes.protobuf".parse().unwrap());
-        assert_eq!(object(&headers, b"k8s").unwrap_err().code, 415);
+        assert_eq!(object(&headers, b"x").unwrap_err().code, 415);
         assert_eq!(patch_type(&headers).unwrap_err().code, 415);
     }
 }

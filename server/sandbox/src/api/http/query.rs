@@ -158,9 +158,12 @@ mod tests {
         assert!(options.watch);
         assert_eq!(options.label_selector, "a=b,c");
         assert_eq!((options.resource_version, options.limit), (None, 5));
-        for (bad, code) in
-            [("/x?watch=perhaps", 400), ("/x?resourceVersion=x", 400), ("/x?dryRun=Some", 422), ("/x?limit=-1", 400)]
-        {
+        for (bad, code) in [
+            ("/x?watch=perhaps", 400),
+            ("/x?resourceVersion=x", 400),
+            ("/x?dryRun=Some", 422),
+            ("/x?limit=-1", 400),
+        ] {
             assert_eq!(Options::parse(&bad.parse().unwrap()).unwrap_err().code, code, "{bad}");
         }
     }

@@ -199,7 +199,7 @@ impl Kinds {
             Some((_, versions)) if versions.contains(&gvk.version) => {}
             Some((_, versions)) => {
                 versions.push(gvk.version);
-                versions.sort_by(|a, b| version_rank(b).cmp(&version_rank(a)));
+                versions.sort_by_key(|version| std::cmp::Reverse(version_rank(version)));
             }
             None => self.groups.push((gvk.group, vec![gvk.version])),
         }

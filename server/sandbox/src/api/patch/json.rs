@@ -40,6 +40,7 @@ pub fn apply(operations: &Operations, old: &Value) -> Result<Value> {
 }
 
 #[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "literals read better without a reference")]
 mod tests {
     use super::*;
     use serde_json::json;

@@ -157,6 +157,7 @@ fn unknown_directive(directive: &str) -> ApiError {
 }
 
 #[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "literals read better without a reference")]
 mod tests {
     use super::*;
     use crate::api::schema::builtin::of_kind;

@@ -16,6 +16,7 @@ struct Builtin {
     raw: serde_json::Map<String, Value>,
     compiled: HashMap<String, Schema>,
     by_kind: HashMap<(String, String, String), String>,
+    wire: serde_json::Map<String, Value>,
 }
 
 static BUILTIN: LazyLock<Builtin> = LazyLock::new(load);
@@ -28,6 +29,7 @@ fn load() -> Builtin {
     debug_assert!(read.is_ok());
     let mut recorded: Value = serde_json::from_str(&text).unwrap_or_default();
     let groups = recorded["groups"].take().as_array().cloned().unwrap_or_default();
+    let wire = recorded["wire"].take().as_object().cloned().unwrap_or_default();
     let raw = recorded["definitions"].take().as_object().cloned().unwrap_or_default();
     let defaults: Value = serde_yaml::from_str(DEFAULTS).unwrap_or_default();
     let mut compiled = HashMap::new();
@@ -36,9 +38,7 @@ fn load() -> Builtin {
         let mut schema = compile(source);
         for (field, default) in defaults.get(name).and_then(Value::as_object).into_iter().flatten() {
             if let Some(property) = schema.properties.get_mut(field) {
-                // null is how Go writes a time that was never set.
-                let place = if default.is_null() { &mut property.zero } else { &mut property.default };
-                *place = Some(default.clone());
+                property.default = Some(default.clone());
             }
         }
         if name.ends_with("api.resource.Quantity") {
@@ -50,7 +50,7 @@ fn load() -> Builtin {
             by_kind.entry((part("group"), part("version"), part("kind"))).or_insert_with(|| name.clone());
         }
     }
-    Builtin { groups, raw, compiled, by_kind }
+    Builtin { groups, raw, compiled, by_kind, wire }
 }
 
 fn compile(source: &Value) -> Schema {
@@ -80,6 +80,11 @@ fn compile(source: &Value) -> Schema {
     if schema.default.as_ref().is_some_and(says_nothing) {
         schema.zero = schema.default.take();
     }
+    if map.contains_key("x-null-time") {
+        // How Go writes a time that was never set.
+        schema.zero = Some(Value::Null);
+    }
+    schema.omit_zero = map.contains_key("x-omit-zero");
     schema
 }
 
@@ -90,8 +95,18 @@ pub fn definition(name: &str) -> &'static Schema {
 
 /// The schema of a built-in kind.
 pub fn of_kind(group: &str, version: &str, kind: &str) -> Option<&'static Schema> {
+    name_of_kind(group, version, kind).map(definition)
+}
+
+/// The definition of a built-in kind by name.
+pub fn name_of_kind(group: &str, version: &str, kind: &str) -> Option<&'static str> {
     let name = BUILTIN.by_kind.get(&(group.to_owned(), version.to_owned(), kind.to_owned()))?;
-    Some(definition(name))
+    Some(name.as_str())
+}
+
+/// How the fields of a built-in message are numbered in protobuf: number to name and code, by message.
+pub fn wire() -> &'static serde_json::Map<String, Value> {
+    &BUILTIN.wire
 }
 
 /// The recorded OpenAPI definitions, for `/openapi`.

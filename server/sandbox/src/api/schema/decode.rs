@@ -149,13 +149,16 @@ fn types(schema: &Schema, value: &mut Value, path: &str) -> Result<(), String> {
     }
 }
 
-/// Empty lists and maps of plain values are not written; an empty part with fields of its own (`emptyDir: {}`) says something.
+/// Empty lists and maps of plain values are not written, nor are some plain values; an empty part with fields of its own (`emptyDir: {}`) says something.
 fn is_left_out(schema: &Schema, name: &str, child: &Value) -> bool {
     let Some(field) = schema.properties.get(name) else { return false };
     match child {
         Value::Array(items) => items.is_empty(),
         Value::Object(map) => map.is_empty() && field.additional.is_some(),
-        _ => false,
+        Value::String(text) => field.omit_zero && text.is_empty(),
+        Value::Bool(flag) => field.omit_zero && !flag,
+        Value::Number(number) => field.omit_zero && number.as_f64() == Some(0.0),
+        Value::Null => false,
     }
 }
 

@@ -84,6 +84,8 @@ pub struct Schema {
     pub default: Option<Value>,
     /// What a built-in field is written as when it was never set: `{}` for a part that is always there, for example.
     pub zero: Option<Value>,
+    /// A plain built-in value that is not written when it is empty, 0 or false.
+    pub omit_zero: bool,
     /// Fields of a built-in map that are written even when they are empty.
     pub always_written: Vec<String>,
     /// Bounds, patterns and the like; only custom kinds have them.
@@ -220,6 +222,7 @@ fn common(source: &Map<String, Value>, child: &dyn Fn(&Value) -> Schema) -> Sche
         nullable: flag("nullable"),
         default: source.get("default").cloned(),
         zero: None,
+        omit_zero: false,
         always_written: Vec::new(),
         limits: None,
     }

@@ -121,7 +121,7 @@ pub fn validate(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
                 ));
             }
             Some(schema) => {
-                errors.extend(structural_errors(schema, &format!("{path}.schema.openAPIV3Schema")))
+                errors.extend(structural_errors(schema, &format!("{path}.schema.openAPIV3Schema")));
             }
         }
     }

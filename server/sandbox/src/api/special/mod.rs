@@ -102,7 +102,7 @@ pub fn prepare_create(server: &Server, resource: &Resource, object: &mut Value) 
         Behaviour::Namespace => simple::prepare_namespace(object),
         Behaviour::Service if resource.plural == "services" => simple::prepare_service(server, object),
         Behaviour::PersistentVolumeClaim | Behaviour::PersistentVolume => {
-            set(object, &["status", "phase"], "Pending")
+            set(object, &["status", "phase"], "Pending");
         }
         Behaviour::Crd => crd::prepare(server, object),
         _ => {}
@@ -123,7 +123,7 @@ pub fn prepare_update(
         (Behaviour::Namespace, None) => simple::keep_namespace_finalizers(old, new),
         (Behaviour::Namespace, Some("finalize")) => simple::keep_all_but_finalizers(old, new),
         (Behaviour::Service, None) if resource.plural == "services" => {
-            simple::keep_service_addresses(old, new)
+            simple::keep_service_addresses(old, new);
         }
         (Behaviour::Crd, None) => crd::prepare(server, new),
         _ => {}

@@ -225,7 +225,7 @@ fn validate_resources(container: &Value, path: &str, errors: &mut Vec<FieldError
             match quantity::parse(written) {
                 None => errors.push(FieldError::invalid(place, written, "must be a quantity")),
                 Some(n) if n < 0 => {
-                    errors.push(FieldError::invalid(place, written, "must be greater than or equal to 0"))
+                    errors.push(FieldError::invalid(place, written, "must be greater than or equal to 0"));
                 }
                 Some(n) if part == "requests" => {
                     let limit = text(container, &["resources", "limits", name]);

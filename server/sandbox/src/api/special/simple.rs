@@ -152,13 +152,12 @@ pub fn validate(resource: &Resource, object: &Value) -> Vec<FieldError> {
                 }
             }
         }
-        (Behaviour::Service, "services") => {
+        (Behaviour::Service, "services")
             if list(object, &["spec", "ports"]).is_empty()
                 && text(object, &["spec", "clusterIP"]) != "None"
-                && text(object, &["spec", "type"]) != "ExternalName"
-            {
-                errors.push(FieldError::required("spec.ports", ""));
-            }
+                && text(object, &["spec", "type"]) != "ExternalName" =>
+        {
+            errors.push(FieldError::required("spec.ports", ""));
         }
         (Behaviour::Workload, _) => {
             if let Some(replicas) =
@@ -199,7 +198,7 @@ pub fn validate_update(resource: &Resource, object: &Value, old: &Value) -> Vec<
             immutable(&["parameters"], &mut errors);
         }
         (Behaviour::Workload, "deployments" | "replicasets" | "daemonsets") => {
-            immutable(&["spec", "selector"], &mut errors)
+            immutable(&["spec", "selector"], &mut errors);
         }
         (Behaviour::Service, "services") => {
             let was = text(old, &["spec", "clusterIP"]);

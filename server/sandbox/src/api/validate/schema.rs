@@ -289,6 +289,7 @@ fn check_logic(limits: &Limits, value: &Value, path: &str, errors: &mut Vec<Fiel
 }
 
 #[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "literals read better without a reference")]
 mod tests {
     use super::*;
     use crate::api::schema::{apply_defaults, compile, prune};

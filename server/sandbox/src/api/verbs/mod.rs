@@ -35,7 +35,7 @@ pub(super) fn bootstrap(server: &Server) {
 }
 
 /// Answers a request about objects.
-pub(super) fn handle(server: &Server, parts: &Parts, target: Target, body: Bytes) -> Result<Response<Body>> {
+pub(super) fn handle(server: &Server, parts: &Parts, target: Target, body: &Bytes) -> Result<Response<Body>> {
     let options = query::Options::parse(&parts.uri)?;
     let kinds = server.registry().kinds();
     let Some(resource) = kinds.find(&target.group, &target.version, &target.resource).cloned() else {
@@ -45,9 +45,8 @@ pub(super) fn handle(server: &Server, parts: &Parts, target: Target, body: Bytes
     if target.namespace.is_some() && !resource.namespaced {
         return Ok(not_found());
     }
-    let verb = match verb(&parts.method, &target, options.watch || target.watch) {
-        Some(verb) => verb,
-        None => return Err(refuse_method()),
+    let Some(verb) = verb(&parts.method, &target, options.watch || target.watch) else {
+        return Err(refuse_method());
     };
     let verbs = match &target.subresource {
         None => &resource.verbs,
@@ -70,20 +69,20 @@ pub(super) fn handle(server: &Server, parts: &Parts, target: Target, body: Bytes
         return Err(ApiError::stale(context.resource.named(), context.name()));
     }
     if context.target.subresource.is_some() {
-        return subresource::handle(&context, &body);
+        return subresource::handle(&context, body);
     }
     if context.resource.behaviour == Behaviour::Review {
-        return review::handle(&context, &body);
+        return review::handle(&context, body);
     }
     match verb {
         "get" => get::get(&context),
         "list" => list::list(&context),
         "watch" => watch::watch(&context),
-        "create" => create::create(&context, &body),
-        "update" => update::put(&context, &body),
-        "patch" => patch::patch(&context, &body),
-        "delete" => delete::delete(&context, &body),
-        "deletecollection" => collection::delete(&context, &body),
+        "create" => create::create(&context, body),
+        "update" => update::put(&context, body),
+        "patch" => patch::patch(&context, body),
+        "delete" => delete::delete(&context, body),
+        "deletecollection" => collection::delete(&context, body),
         _ => Err(refuse_method()),
     }
 }
