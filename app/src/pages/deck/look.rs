@@ -35,8 +35,9 @@ const UNKNOWN: u8 = 7;
 const ACCENT: u8 = 8;
 const FIRST_FREE: u8 = 9;
 const FREE: usize = 8;
-/// Strength of a Ready server that nobody uses, so that the occupied ones stand out.
-const QUIET: u8 = 50;
+/// Strength of a Ready server that nobody uses, so that the occupied ones stand out. At night it still has a
+/// contrast of 3 to the ground.
+const QUIET: u8 = 56;
 
 /// What colours the cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
