@@ -1,7 +1,8 @@
 //! The sandbox answers as the real API server does: requests from `tests/agreement/*.yaml`, answers of a real server recorded
 //! in `tests/agreement/recorded.json`.
 //!
-//! With `PILOTHOUSE_TEST_KUBECONFIG` the same requests also go to that server and must agree with the record;
+//! With `PILOTHOUSE_TEST_BARE_KUBECONFIG` (an API server that nobody else works on: `./dev cluster up --no-nodes` without its
+//! controller-manager, whose objects would be in the way) the same requests also go there and must agree with the record;
 //! `PILOTHOUSE_RECORD=1` then writes the record anew. What differs between any two servers (ids, versions, times) is masked.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod common;
@@ -299,7 +300,7 @@ fn written(answers: &BTreeMap<String, Vec<Value>>) -> String {
 }
 
 async fn real_client() -> Option<Client> {
-    let path = std::env::var("PILOTHOUSE_TEST_KUBECONFIG").ok().filter(|p| !p.is_empty())?;
+    let path = std::env::var("PILOTHOUSE_TEST_BARE_KUBECONFIG").ok().filter(|p| !p.is_empty())?;
     let parsed = Kubeconfig::read_from(path).unwrap();
     let config = kube::Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default()).await.unwrap();
     Some(Client::try_from(config).unwrap())
