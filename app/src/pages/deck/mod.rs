@@ -2,14 +2,17 @@
 //!
 //! Pure: `layout` (where cells stand), `look` (what they are painted like), `colour`, `history` (lines of the
 //! tiles), `twin` and `summary` (the same in words and counts). In the browser: `stage` and `sprite` (canvases),
-//! `wires` (what feeds them). Components: `tiles`, `tools` (colour by, zoom, legend), `cells`, `table`, `attention`.
+//! `wires` (what feeds them). Components: `tiles`, `tools` (colour by, zoom, legend), `cells` with `heading` and `overlay`,
+//! `table`, `attention`.
 
 mod attention;
 mod cells;
 mod colour;
+mod heading;
 mod history;
 mod layout;
 pub(crate) mod look;
+mod overlay;
 mod sprite;
 mod stage;
 mod state;

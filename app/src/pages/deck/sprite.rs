@@ -128,11 +128,13 @@ fn stripes(context: &CanvasRenderingContext2d, ground: Rgb, side: f64) {
 }
 
 /// Selected: a ring in the colour of text, with a thin gap to the cell so that it is seen on any colour. A cell of
-/// a few pixels is filled with it instead.
+/// a few pixels is tinted with it instead.
 fn ring(context: &CanvasRenderingContext2d, ink: &Ink, side: f64) {
     if side < 7.0 {
+        context.set_global_alpha(0.62);
         context.set_fill_style_str(&ink.text.css());
         context.fill_rect(0.0, 0.0, side, side);
+        context.set_global_alpha(1.0);
         return;
     }
     let width = (side * 0.16).clamp(1.0, 4.0).round();

@@ -2,7 +2,7 @@
 
 use super::{
     layout::{Cell, Plan, Rect, Zoom},
-    look::{self, By},
+    look::{self, By, Told},
     summary::Summary,
 };
 use crate::{
@@ -153,6 +153,11 @@ impl Deck {
     /// Key of a cell. Not reactive.
     pub fn key(self, cell: Cell) -> Option<ServerKey> {
         self.shot.with_untracked(|shot| look::key_at(&shot.as_ref()?.deck, cell.deck, cell.at))
+    }
+
+    /// What there is to say about a cell. Reactive.
+    pub fn tell(self, cell: Cell) -> Option<Told> {
+        self.shot.with(|shot| look::tell(&shot.as_ref()?.deck, cell.deck, cell.at))
     }
 
     /// Keys of runs of cells. Not reactive.
