@@ -71,4 +71,14 @@ export const tests = {
     await page.getByRole('button', { name: 'YAML', exact: true }).click();
     await page.locator('pre.yaml').filter({ hasText: 'kind: GameServerSet' }).waitFor();
   },
+
+  async 'a server that goes while somebody looks says so'({ page, server }) {
+    await open(page, server);
+    await page.locator('a.id.live').last().click();
+    await page.waitForURL(/servers\/kruise\/prod\/arena-match-23/);
+    await page.locator('h1').filter({ hasText: 'arena-match-23' }).waitFor();
+    await server.api('gameserversets/kruise/prod/arena-match/scale', { method: 'POST', body: { replicas: 20 } });
+    await page.locator('.warn').filter({ hasText: 'was removed while you looked' }).waitFor();
+    if (!await page.getByRole('button', { name: 'Change…' }).isDisabled()) throw new Error('a gone server can be changed');
+  },
 };

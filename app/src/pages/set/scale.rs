@@ -151,7 +151,8 @@ pub fn Scale(
             if step.is_disposed() {
                 return;
             }
-            touched.set_value(false);
+            // Once it is done the field follows the set again; until then it keeps what was asked for.
+            touched.set_value(answer.is_err());
             show(match answer {
                 Ok(()) => Step::Done(from, to),
                 Err(error) if error.status == 409 => Step::Changed,
