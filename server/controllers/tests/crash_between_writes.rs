@@ -280,3 +280,29 @@ async fn while_a_server_is_killed() {
     };
     dies_everywhere(story, 4).await;
 }
+
+/// What was decided stands in the status before the first pod is created or deleted.
+#[tokio::test(start_paused = true)]
+async fn the_status_is_written_before_the_first_pod_is_touched() {
+    let world = World::new().await;
+    for (replicas, pods) in [(3, vec![]), (1, vec![0, 1, 2])] {
+        let mortal = Mortal::new(1, Moment::Before);
+        let process = world.start_with(&mortal.client(&world.client), Options::default());
+        if pods.is_empty() {
+            world.create_set(json!({ "replicas": replicas })).await;
+        } else {
+            world.scale(replicas).await;
+        }
+        mortal.died.notified().await;
+        process.kill();
+        let acted = world.set().await.status.unwrap().acted_replicas;
+        assert_eq!(acted, Some(i32::try_from(replicas).unwrap()));
+        let listed = world.pods().list(&kube::api::ListParams::default()).await.unwrap();
+        assert_eq!(world.ids().await, pods);
+        assert!(listed.iter().all(|pod| pod.metadata.deletion_timestamp.is_none()));
+        let successor = world.start();
+        world.settled(&(0..replicas).collect::<Vec<_>>()).await;
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        successor.kill();
+    }
+}

@@ -9,11 +9,6 @@ use super::{
     set_plan::{self, SetObservation},
     validate::{Problem, ValidScale},
 };
-use crds::slim::SlimGameServerSet;
-use wire::{Family, Reason, ServerKey, SetKey, set::Leaving};
-
-/// Joining ids that travel to the browser at most; `from` and `to` tell how many there are.
-const JOINING_SHOWN: usize = 10_000;
 
 /// Why a server goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -135,57 +130,12 @@ pub struct ScalePreview {
     pub leaving: Vec<Judged<LeavingReason>>,
     /// Who stays against the plain order of ids.
     pub staying: Vec<Judged<StayingReason>>,
-    /// Ids that join.
+    /// Ids that join. Kept as ranges: `to` may be beyond all sense, so never expand it without a bound.
     pub joining: OrdinalSet,
     /// Ids that are written into the user's reserve list (strategy `ReserveIds`).
     pub newly_reserved: OrdinalSet,
     /// What is wrong with the spec so that nothing happens until it is put right.
     pub blocked: Vec<Problem>,
-}
-
-impl ScalePreview {
-    /// The preview as it travels to the browser. `in_use` says for the name of a server whether it is in use.
-    #[must_use]
-    pub fn to_wire(&self, set: &SlimGameServerSet, in_use: impl Fn(&str) -> bool) -> wire::ScalePreview {
-        let meta = &set.metadata;
-        let namespace = meta.namespace.clone().unwrap_or_default();
-        let line = |name: &str, ordinal: Ordinal, ops: &str, reason: Reason| Leaving {
-            key: ServerKey::new(Family::Kruise, &namespace, name),
-            id: ordinal.get(),
-            ops: ops.to_owned(),
-            in_use: in_use(name),
-            reason,
-        };
-        let leaving = self.leaving.iter().map(|one| {
-            line(&one.name, one.ordinal, &one.ops_state, Reason::new(one.reason.code(), one.reason.message()))
-        });
-        let staying = self.staying.iter().map(|one| {
-            line(&one.name, one.ordinal, &one.ops_state, Reason::new(one.reason.code(), one.reason.message()))
-        });
-        let mut warnings: Vec<Reason> = self
-            .blocked
-            .iter()
-            .map(|problem| {
-                Reason::new("scale-blocked", format!("nothing is scaled until this is put right: {problem}"))
-                    .with("field", &problem.field)
-                    .with("problem", &problem.message)
-            })
-            .collect();
-        if !self.newly_reserved.is_empty() {
-            let text = format!("the ids {} are written into the reserve list", self.newly_reserved);
-            warnings.push(Reason::new("scale-reserves-ids", text).with("ids", &self.newly_reserved));
-        }
-        wire::ScalePreview {
-            set: SetKey::new(Family::Kruise, &namespace, meta.name.clone().unwrap_or_default()),
-            resource_version: meta.resource_version.clone().unwrap_or_default(),
-            from: self.from,
-            to: self.to,
-            leaving: leaving.collect(),
-            staying: staying.collect(),
-            joining: self.joining.iter().take(JOINING_SHOWN).map(Ordinal::get).collect(),
-            warnings,
-        }
-    }
 }
 
 /// What a change of `spec.replicas` to `to` would do, all else staying as it is.

@@ -82,8 +82,12 @@ pub fn plan(seen: ServerObservation<'_>) -> ServerPlan {
         (None, None) => {}
         (None, Some(server)) => plan.actions.extend(without_pod(server)),
         (Some(pod), None) => {
-            // A pod on its way out gets no new GameServer: it would only be removed with it.
-            if let Some(set) = seen.set.filter(|_| pod.metadata.deletion_timestamp.is_none()) {
+            // A pod on its way out gets no new GameServer: it would only be removed with it. The same goes for a set, whose
+            // deletion in the foreground would then never come to its end.
+            let stays = |set: &&SlimGameServerSet| {
+                pod.metadata.deletion_timestamp.is_none() && set.metadata.deletion_timestamp.is_none()
+            };
+            if let Some(set) = seen.set.filter(stays) {
                 plan.actions.push(ServerAction::Create(new_server(seen, pod, set)));
             }
         }

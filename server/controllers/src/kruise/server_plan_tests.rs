@@ -294,3 +294,11 @@ fn without_its_set_nothing_is_done() {
     assert_eq!(plan(observation(Some(&pod), Some(&server), None)), ServerPlan::default());
     assert_eq!(plan(observation(Some(&pod), None, None)), ServerPlan::default());
 }
+
+#[test]
+fn what_is_being_deleted_gets_no_new_game_server() {
+    let deleting = json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } });
+    for (pod, set) in [(pod(deleting.clone()), set(json!({}))), (pod(json!({})), set(deleting))] {
+        assert_eq!(plan(observation(Some(&pod), None, Some(&set))), ServerPlan::default());
+    }
+}

@@ -53,6 +53,13 @@ impl Process {
 
 impl World {
     pub async fn new() -> Self {
+        let world = Self::without_crds();
+        crds::install::install(&world.client).await.unwrap();
+        world
+    }
+
+    /// A cluster that does not know our kinds.
+    pub fn without_crds() -> Self {
         let options = sandbox::api::Options {
             clock: sandbox::api::Clock::runtime(),
             ..sandbox::api::Options::default()
@@ -60,7 +67,6 @@ impl World {
         let api = sandbox::api::Server::with_options(options);
         let client = api.client();
         let stop = CancellationToken::new();
-        crds::install::install(&client).await.unwrap();
         let nodes = sandbox::nodes::Options { schedule_all: true, ..sandbox::nodes::Options::default() };
         tokio::spawn(sandbox::nodes::run(client.clone(), nodes, stop.clone()));
         tokio::spawn(sandbox::cluster::run(client.clone(), stop.clone()));
@@ -72,8 +78,18 @@ impl World {
     }
 
     pub fn start_with(&self, client: &Client, options: Options) -> Process {
+        self.start_led(client, options, controllers::leader::alone(), &Namespaces::All)
+    }
+
+    pub fn start_led(
+        &self,
+        client: &Client,
+        options: Options,
+        leader: tokio::sync::watch::Receiver<bool>,
+        namespaces: &Namespaces,
+    ) -> Process {
         let stop = self.stop.child_token();
-        let caches = Caches::start(client, &Namespaces::All, &stop);
+        let caches = Caches::start(client, namespaces, &stop);
         let metrics = Metrics::default();
         let events = Events::start(client.clone(), "test".into(), metrics.clone(), stop.clone());
         let context = Context {
@@ -83,7 +99,7 @@ impl World {
             events,
             metrics: metrics.clone(),
         };
-        let task = tokio::spawn(run::run(context, controllers::leader::alone(), stop.clone()));
+        let task = tokio::spawn(run::run(context, leader, stop.clone()));
         Process { caches, metrics, stop, task }
     }
 
