@@ -38,8 +38,7 @@ fn whole(context: &Context<'_>, body: &[u8]) -> Result<Response<Body>> {
     }
 }
 
-fn created(context: &Context<'_>) -> Response<Body> {
-    debug_assert_eq!(context.verb, "create");
+fn created() -> Response<Body> {
     let status =
         json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 });
     answer::json(StatusCode::CREATED, &status)
@@ -62,7 +61,7 @@ fn binding(context: &Context<'_>, body: &[u8]) -> Result<Response<Body>> {
         }
         special::bind(pod, &binding, &now)
     })?;
-    Ok(created(context))
+    Ok(created())
 }
 
 /// An eviction is a deletion that disruption budgets may hold back.
@@ -88,7 +87,7 @@ fn eviction(context: &Context<'_>, body: &[u8]) -> Result<Response<Body>> {
         ..DeleteOptions::default()
     };
     delete_key(context, &context.key(), &options)?;
-    Ok(created(context))
+    Ok(created())
 }
 
 /// The name of a budget that covers the pod and allows no disruption now.
