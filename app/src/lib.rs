@@ -14,6 +14,7 @@ mod drawer;
 mod frame;
 pub mod i18n;
 mod keys;
+mod lean;
 mod live;
 mod pages;
 mod parts;

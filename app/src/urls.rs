@@ -2,6 +2,7 @@
 //!
 //! Links are relative; the document's `<base>` is the base path, so the same markup works under any prefix.
 
+use crate::lean::memo;
 use leptos::prelude::*;
 use leptos_router::{
     NavigateOptions,
@@ -101,9 +102,8 @@ impl Scope {
 #[must_use]
 pub fn use_scope() -> Scope {
     let map = use_query_map();
-    let read =
-        move |name: &'static str| Memo::new(move |_| map.with(|map| map.get(name).unwrap_or_default()));
-    let rest = Memo::new(move |_| {
+    let read = move |name: &'static str| memo(move || map.with(|map| map.get(name).unwrap_or_default()));
+    let rest = memo(move || {
         let gone = ["q", "ns", "offset", "lang"];
         let pairs = map.read();
         let pairs = pairs.clone().into_iter().map(|(name, value)| (name.to_string(), value));
@@ -117,9 +117,7 @@ pub fn use_scope() -> Scope {
 pub fn use_here() -> Memo<String> {
     let path = use_location().pathname;
     let base = use_context::<crate::app::Boot>().map(|boot| boot.base_path).unwrap_or_default();
-    Memo::new(move |_| {
-        path.with(|path| path.strip_prefix(&base).unwrap_or(path).trim_matches('/').to_owned())
-    })
+    memo(move || path.with(|path| path.strip_prefix(&base).unwrap_or(path).trim_matches('/').to_owned()))
 }
 
 /// Goes to a relative address (`servers?q=…`) in the browser.

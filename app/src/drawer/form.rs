@@ -1,6 +1,7 @@
 //! What is to change: opsState, images, deletionPriority.
 
 use super::{images::Images, request::Entered};
+use crate::lean::{memo, part};
 use crate::{
     i18n::{group, use_words},
     live::use_live,
@@ -70,7 +71,7 @@ pub fn Fields(form: Form, targets: Memo<Vec<ServerKey>>) -> impl IntoView {
 #[component]
 fn OpsChoice(ops: RwSignal<String>) -> impl IntoView {
     let (words, live) = (use_words(), use_live());
-    let seen = Memo::new(move |_| {
+    let seen = memo(move || {
         live.totals.with(|totals| {
             let custom = totals
                 .ops
@@ -84,7 +85,7 @@ fn OpsChoice(ops: RwSignal<String>) -> impl IntoView {
             let value = value.clone();
             move || ops.with(|ops| *ops == value)
         };
-        let chosen = Memo::new(move |_| chosen());
+        let chosen = memo(chosen);
         let pick = value.clone();
         view! {
             <button
@@ -112,7 +113,7 @@ fn OpsChoice(ops: RwSignal<String>) -> impl IntoView {
                 {KNOWN.iter().enumerate().map(|(at, value)| {
                     choice((*value).to_owned(), None, (at == 0).then_some("change-ops"))
                 }).collect_view()}
-                {move || seen.get().into_iter().map(|(value, count)| choice(value, Some(count), None)).collect_view()}
+                {part(move || seen.get().into_iter().map(|(value, count)| choice(value, Some(count), None)).collect_view())}
                 <input
                     class="other"
                     type="text"

@@ -1,6 +1,7 @@
 //! A field for the image of each container that the targets have.
 
 use super::request::samples;
+use crate::lean::{memo, part};
 use crate::{api, i18n::use_words, urls::query};
 use leptos::{prelude::*, task::spawn_local};
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,7 +46,7 @@ pub fn Images(images: RwSignal<BTreeMap<String, String>>, targets: Memo<Vec<Serv
     let words = use_words();
     let containers = RwSignal::new(Containers::new());
     let offers = RwSignal::new(Vec::<String>::new());
-    let wanted = Memo::new(move |_| targets.with(|targets| samples(targets, SETS)));
+    let wanted = memo(move || targets.with(|targets| samples(targets, SETS)));
     Effect::new(move |_| {
         let wanted = wanted.get();
         spawn_local(async move {
@@ -108,9 +109,9 @@ pub fn Images(images: RwSignal<BTreeMap<String, String>>, targets: Memo<Vec<Serv
         }
     };
     view! {
-        {move || containers.get().into_iter().enumerate().map(|(at, (name, now))| field(at, name, now)).collect_view()}
+        {part(move || containers.get().into_iter().enumerate().map(|(at, (name, now))| field(at, name, now)).collect_view())}
         <datalist id="known-images">
-            {move || offers.get().into_iter().map(|image| view! { <option value=image></option> }).collect_view()}
+            {part(move || offers.get().into_iter().map(|image| view! { <option value=image></option> }).collect_view())}
         </datalist>
     }
 }

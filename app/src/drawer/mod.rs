@@ -7,6 +7,7 @@ mod preview;
 mod request;
 pub(crate) mod results;
 
+use crate::lean::{memo, part};
 use crate::{
     browser::InBrowser,
     i18n::use_words,
@@ -98,7 +99,7 @@ pub fn Drawer() -> impl IntoView {
     });
     // Where the focus was before, to give it back.
     let before = InBrowser::new(None);
-    let open = Memo::new(move |_| state.opened.with(Option::is_some));
+    let open = memo(move || state.opened.with(Option::is_some));
     Effect::new(move |was: Option<bool>| {
         let open = open.get();
         if open && was != Some(true) {
@@ -119,7 +120,7 @@ pub fn Drawer() -> impl IntoView {
 #[component]
 fn Opened(state: DrawerState) -> impl IntoView {
     let (words, selection) = (use_words(), use_selection());
-    let targets = Memo::new(move |_| match state.opened.get().and_then(|opened| opened.only) {
+    let targets = memo(move || match state.opened.get().and_then(|opened| opened.only) {
         Some(only) => only,
         None => selection.list(),
     });
@@ -150,7 +151,7 @@ fn Opened(state: DrawerState) -> impl IntoView {
                     <Icon name="close".to_owned() />
                 </button>
             </header>
-            {move || match looking.started.get() {
+            {part(move || match looking.started.get() {
                 Some(name) => view! { <results::Started name state /> }.into_any(),
                 None => view! {
                     <div class="body">
@@ -159,7 +160,7 @@ fn Opened(state: DrawerState) -> impl IntoView {
                     </div>
                     <preview::Foot form looking />
                 }.into_any(),
-            }}
+            })}
         </aside>
     }
 }

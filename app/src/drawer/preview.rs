@@ -5,6 +5,7 @@ use super::{
     form::Form,
     request::{NotYet, key_of, start},
 };
+use crate::lean::{memo, part};
 use crate::{
     api,
     i18n::{group, use_words},
@@ -44,7 +45,7 @@ impl Looking {
     /// Looks at what the form would do to the targets.
     pub fn new(form: Form, targets: Memo<Vec<ServerKey>>) -> Self {
         let looking = Self {
-            request: Memo::new(move |_| form.entered().request(targets.get())),
+            request: memo(move || form.entered().request(targets.get())),
             answer: RwSignal::new(None),
             turn: StoredValue::new(0),
             key: StoredValue::new(None),
@@ -151,14 +152,14 @@ pub fn WhatHappens(form: Form, looking: Looking) -> impl IntoView {
     let words = use_words();
     let asked = move || looking.request.get();
     // What is known stays while the next answer is on its way, but dimmed.
-    let shown = Memo::new(move |_| looking.answer.get().map(|(_, answer)| answer));
+    let shown = memo(move || looking.answer.get().map(|(_, answer)| answer));
     let old = move || looking.fresh().is_none();
     let left_out = Memo::new(move |before: Option<&u32>| {
         let now = shown.get().and_then(Result::ok).map_or(0, |preview| preview.left_out);
         // With the tick set nobody is left out any more; the number of before still says whom it is about.
         if form.include_in_use.get() { before.copied().unwrap_or(now).max(now) } else { now }
     });
-    let disturbs = Memo::new(move |_| form.entered().disturbs());
+    let disturbs = memo(move || form.entered().disturbs());
     let body = move || match shown.get() {
         None => None,
         Some(Err(error)) => Some(
@@ -168,11 +169,11 @@ pub fn WhatHappens(form: Form, looking: Looking) -> impl IntoView {
         Some(Ok(preview)) => Some(view! { <Known preview /> }.into_any()),
     };
     view! {
-        {move || match asked() {
+        {part(move || match asked() {
             Err(NotYet::Priority) => Some(view! { <p class="hint bad">{words.t("batch.priorityWrong")}</p> }),
             _ => None,
-        }}
-        {move || (disturbs.get() && (left_out.get() > 0 || form.include_in_use.get())).then(|| {
+        })}
+        {part(move || (disturbs.get() && (left_out.get() > 0 || form.include_in_use.get())).then(|| {
             let kills = form.ops.with(|ops| ops.trim() == "Kill");
             let text = move || {
                 let n = u64::from(left_out.get());
@@ -188,16 +189,16 @@ pub fn WhatHappens(form: Form, looking: Looking) -> impl IntoView {
                     <span>{text}</span>
                 </label>
             }
-        })}
-        {move || asked().is_ok().then(|| view! {
+        }))}
+        {part(move || asked().is_ok().then(|| view! {
             <section class="what" class:old=old aria-busy=move || old().to_string()>
                 <h3>{words.t("batch.whatHappens")}</h3>
                 {body}
             </section>
-        })}
-        {move || matches!(asked(), Err(NotYet::Nothing)).then(|| view! {
+        }))}
+        {part(move || matches!(asked(), Err(NotYet::Nothing)).then(|| view! {
             <p class="hint faint">{words.t("batch.chooseSomething")}</p>
-        })}
+        }))}
     }
 }
 
@@ -283,18 +284,18 @@ pub fn Foot(form: Form, looking: Looking) -> impl IntoView {
             Ok(_) => button(words, &form.entered(), known),
         }
     };
-    let kubectl = Memo::new(move |_| looking.fresh().map(|preview| preview.kubectl).unwrap_or_default());
+    let kubectl = memo(move || looking.fresh().map(|preview| preview.kubectl).unwrap_or_default());
     view! {
         <footer>
-            {move || looking.failed.get().map(|error| {
+            {part(move || looking.failed.get().map(|error| {
                 let text = words.reason(&error.reason);
                 let again = (error.status == 0).then(|| words.t("batch.tryAgain"));
                 view! { <div class="warn bad" role="alert"><p>{text}" "{again}</p></div> }
-            })}
+            }))}
             <div class="acts">
-                {move || (!kubectl.with(String::is_empty)).then(|| view! {
+                {part(move || (!kubectl.with(String::is_empty)).then(|| view! {
                     <CopyButton text=kubectl label=words.t("batch.copyKubectl") />
-                })}
+                }))}
                 <span class="grow"></span>
                 <button
                     type="button"

@@ -1,6 +1,7 @@
 //! How a batch goes: numbers while it runs, then each server's result in words, failures first.
 
 use super::DrawerState;
+use crate::lean::{memo, part};
 use crate::{
     i18n::{Words, group, use_words},
     live::use_side_view,
@@ -128,8 +129,8 @@ pub fn Bar(#[prop(into)] tally: Signal<Tally>) -> impl IntoView {
 #[component]
 pub fn Progress(#[prop(into)] batch: Signal<BatchView>) -> impl IntoView {
     let words = use_words();
-    let tally = Memo::new(move |_| batch.with(Tally::of));
-    let phase = Memo::new(move |_| batch.with(|batch| batch.phase));
+    let tally = memo(move || batch.with(Tally::of));
+    let phase = memo(move || batch.with(|batch| batch.phase));
     let headline = move || {
         let Tally { good, bad, quiet, open } = tally.get();
         let total = good + bad + quiet + open;
@@ -166,11 +167,11 @@ pub fn Progress(#[prop(into)] batch: Signal<BatchView>) -> impl IntoView {
             <p class="headline" role="status">{headline}</p>
             <Bar tally />
             <div class="outcomes">{counts}</div>
-            {move || batch.with(|batch| batch.message.clone()).map(|message| view! {
+            {part(move || batch.with(|batch| batch.message.clone()).map(|message| view! {
                 <div class="warn bad" role="alert"><p>{message}</p></div>
-            })}
+            }))}
             <table class="diff results"><tbody>{results}</tbody></table>
-            {move || (more() > 0).then(|| view! { <p class="hint faint">{words.n("batch.more", u64::from(more()))}</p> })}
+            {part(move || (more() > 0).then(|| view! { <p class="hint faint">{words.n("batch.more", u64::from(more()))}</p> }))}
         </div>
     }
 }
@@ -200,15 +201,15 @@ pub fn Started(#[prop(into)] name: Signal<String>, state: DrawerState) -> impl I
             batch.set(Some(*found));
         }
     });
-    let known = Memo::new(move |_| batch.with(Option::is_some));
+    let known = memo(move || batch.with(Option::is_some));
     view! {
         <div class="body">
-            {move || if known.get() {
+            {part(move || if known.get() {
                 let batch = Signal::derive(move || batch.get().unwrap_or_else(|| empty(String::new())));
                 view! { <Progress batch /> }.into_any()
             } else {
                 view! { <Loading /> }.into_any()
-            }}
+            })}
         </div>
         <footer>
             <div class="acts">

@@ -1,5 +1,6 @@
 //! Bands above every page: that this is the sandbox, and what stands in the way of the whole page.
 
+use crate::lean::{memo, part};
 use crate::{app::Boot, i18n::use_words, live::use_live, parts::CopyButton};
 use leptos::prelude::*;
 
@@ -8,7 +9,7 @@ use leptos::prelude::*;
 pub fn Bands() -> impl IntoView {
     let (words, live) = (use_words(), use_live());
     let sandbox = use_context::<Boot>().is_some_and(|boot| boot.sandbox);
-    let trouble = Memo::new(move |_| live.totals.with(|totals| totals.trouble.clone()));
+    let trouble = memo(move || live.totals.with(|totals| totals.trouble.clone()));
     view! {
         {sandbox.then(|| view! {
             <div class="band" role="note">
@@ -17,7 +18,7 @@ pub fn Bands() -> impl IntoView {
                 <a class="inline" href="sandbox/kubeconfig" rel="external" download="">{words.t("common.sandbox.kubeconfig")}</a>
             </div>
         })}
-        {move || trouble.get().map(|error| view! {
+        {part(move || trouble.get().map(|error| view! {
             <div class="band trouble" role="alert">
                 <b>{words.reason(&error.reason)}</b>
                 {error.command.map(|command| view! {
@@ -25,6 +26,6 @@ pub fn Bands() -> impl IntoView {
                     <CopyButton text=command />
                 })}
             </div>
-        })}
+        }))}
     }
 }

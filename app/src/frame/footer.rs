@@ -1,6 +1,7 @@
 //! The selection bar: how many are selected, and what can be done with them.
 
 use super::outside::outside_of_view;
+use crate::lean::{memo, part};
 use crate::{
     api,
     drawer::{Part, use_drawer},
@@ -31,7 +32,7 @@ pub fn Footer() -> impl IntoView {
     let (scope, here) = (use_scope(), use_here());
     let shows_servers = move || here.with(|here| matches!(here.as_str(), "" | "servers"));
     let outside = outside_of_view();
-    let count = Memo::new(move |_| selection.len());
+    let count = memo(move || selection.len());
     let all = move || {
         select_all(selection, &scope.q.get_untracked(), &scope.ns.get_untracked());
     };
@@ -66,21 +67,21 @@ pub fn Footer() -> impl IntoView {
                 }
             })
         };
-        let part = move |part: Part, name: &'static str| {
+        let edit = move |part: Part, name: &'static str| {
             view! { <button type="button" on:click=move |_| drawer.open(part)>{name}</button> }
         };
         view! {
             <div class="selbar" role="toolbar" aria-label=words.t("common.selection.label")>
-                <b aria-live="polite">{move || words.n("common.selection.count", count.get() as u64)}</b>
+                <b aria-live="polite">{part(move || words.n("common.selection.count", count.get() as u64))}</b>
                 <span class="soft wide">{shown}</span>
                 {more}
-                {move || (outside.get() > 0).then(|| view! {
+                {part(move || (outside.get() > 0).then(|| view! {
                     <span class="soft">{words.n("common.selection.outside", outside.get() as u64)}</span>
-                })}
+                }))}
                 <span class="sep"></span>
-                {part(Part::OpsState, "opsState")}
-                {part(Part::Image, words.t("batch.image"))}
-                {part(Part::Priority, words.t("batch.priority"))}
+                {edit(Part::OpsState, "opsState")}
+                {edit(Part::Image, words.t("batch.image"))}
+                {edit(Part::Priority, words.t("batch.priority"))}
                 <span class="grow"></span>
                 <kbd class="wide">"e"</kbd>
                 <span class="faint wide">{words.t("common.selection.edit")}</span>
@@ -91,5 +92,5 @@ pub fn Footer() -> impl IntoView {
             </div>
         }
     };
-    view! { <footer class="foot">{move || (count.get() > 0).then(bar)}</footer> }
+    view! { <footer class="foot">{part(move || (count.get() > 0).then(bar))}</footer> }
 }

@@ -1,6 +1,7 @@
 //! The top bar: namespace, filter, how live the page is, running batches, language, theme.
 
 use super::filter::FilterBox;
+use crate::lean::{memo, part};
 use crate::{
     Lang,
     app::Boot,
@@ -17,7 +18,7 @@ use leptos::prelude::*;
 #[component]
 pub fn Header() -> impl IntoView {
     let (words, scope, live) = (use_words(), use_scope(), use_live());
-    let running = Memo::new(move |_| live.totals.with(|totals| totals.batches_running));
+    let running = memo(move || live.totals.with(|totals| totals.batches_running));
     view! {
         <header class="top">
             <a class="brand" href=move || scope.link("") aria-label="Pilothouse">
@@ -28,12 +29,12 @@ pub fn Header() -> impl IntoView {
             <FilterBox />
             <span class="grow"></span>
             <LiveMark />
-            {move || (running.get() > 0).then(|| view! {
+            {part(move || (running.get() > 0).then(|| view! {
                 <a class="batches icons" href=move || scope.link("batches")>
                     <Icon name="batches".to_owned() />
                     {words.n("common.batchesRunning", u64::from(running.get()))}
                 </a>
-            })}
+            }))}
             <Languages />
             <button
                 type="button"
@@ -52,7 +53,7 @@ pub fn Header() -> impl IntoView {
 #[component]
 fn Namespaces() -> impl IntoView {
     let (words, scope, live, here, go) = (use_words(), use_scope(), use_live(), use_here(), use_go());
-    let names = Memo::new(move |_| {
+    let names = memo(move || {
         let mut names = live.totals.with(|totals| totals.namespaces.clone());
         let now = scope.ns.get();
         if !now.is_empty() && !names.contains(&now) {
@@ -70,11 +71,11 @@ fn Namespaces() -> impl IntoView {
             <input type="hidden" name="q" value=move || scope.q.get() />
             <select name="ns" aria-label=words.t("common.namespace") on:change=change prop:value=move || scope.ns.get()>
                 <option value="" selected=move || scope.ns.with(String::is_empty)>{words.t("common.allNamespaces")}</option>
-                {move || names.get().into_iter().map(|name| {
+                {part(move || names.get().into_iter().map(|name| {
                     let chosen = scope.ns.with(|ns| *ns == name);
                     let value = name.clone();
                     view! { <option value=value selected=chosen>{name}</option> }
-                }).collect_view()}
+                }).collect_view())}
             </select>
             <button class="no-script">{words.t("common.go")}</button>
         </form>

@@ -1,5 +1,6 @@
 //! The menu of pages, with counts.
 
+use crate::lean::part;
 use crate::{
     app::Boot,
     i18n::{group, use_words},
@@ -21,7 +22,7 @@ pub fn Nav() -> impl IntoView {
                 <a href=move || scope.link(path) aria-current=current>
                     <Icon name=icon.to_owned() />
                     <span>{name}</span>
-                    {count.map(|count| view! { <span class="n">{move || group(count.get())}</span> })}
+                    {count.map(|count| view! { <span class="n">{part(move || group(count.get()))}</span> })}
                 </a>
             }
         };

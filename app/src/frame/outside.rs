@@ -1,5 +1,6 @@
 //! How many of the selected servers the present filter does not show.
 
+use crate::lean::memo;
 use crate::{
     api,
     live::use_live,
@@ -20,7 +21,7 @@ pub fn outside_of_view() -> Signal<usize> {
     let known = RwSignal::new(false);
     let asked = StoredValue::new(0_u32);
     // Everything that can change the answer: the filter, how many it matches, and whether anything is selected.
-    let question = Memo::new(move |_| {
+    let question = memo(move || {
         let shows_servers = here.with(|here| matches!(here.as_str(), "" | "servers"));
         let some = selection.len() > 0;
         (shows_servers && some)

@@ -2,6 +2,7 @@
 
 mod entries;
 
+use crate::lean::{memo, part};
 use crate::{
     api, browser,
     drawer::use_drawer,
@@ -71,7 +72,7 @@ pub fn Palette(open: RwSignal<bool>, help: RwSignal<bool>) -> impl IntoView {
         }
     });
 
-    let found = Memo::new(move |_| {
+    let found = memo(move || {
         let all = entries::all(
             words,
             &sets.read(),
@@ -172,9 +173,9 @@ pub fn Palette(open: RwSignal<bool>, help: RwSignal<bool>) -> impl IntoView {
                     on:keydown=key
                 />
                 <ul id="palette-list" role="listbox" aria-label=words.t("common.palette.title")>
-                    {move || found.get().into_iter().enumerate().map(|(index, entry)| item(index, entry)).collect_view()}
+                    {part(move || found.get().into_iter().enumerate().map(|(index, entry)| item(index, entry)).collect_view())}
                 </ul>
-                {move || found.with(Vec::is_empty).then(|| view! { <p class="faint">{words.t("common.palette.nothing")}</p> })}
+                {part(move || found.with(Vec::is_empty).then(|| view! { <p class="faint">{words.t("common.palette.nothing")}</p> }))}
             </div>
         </dialog>
     }

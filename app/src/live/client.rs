@@ -1,7 +1,7 @@
 //! The IO of the live stream in the browser: fetch, timers, wake-ups. Every decision is the machine's.
 
 use super::{
-    Live,
+    Live, envelope,
     machine::{Command, Event, Machine, Status},
     sse,
 };
@@ -112,7 +112,7 @@ impl Line {
     }
 
     fn message(self: &Rc<Self>, text: &str) {
-        let message = match serde_json::from_str::<LiveMessage>(text) {
+        let message = match envelope::read(text) {
             Ok(message) => message,
             Err(error) => return warn!("a live message that cannot be read: {error}"),
         };

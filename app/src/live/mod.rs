@@ -4,6 +4,8 @@
 
 // The server renders pages and never reads a stream; the tests of both run natively all the same.
 #[cfg_attr(not(feature = "hydrate"), allow(dead_code))]
+mod envelope;
+#[cfg_attr(not(feature = "hydrate"), allow(dead_code))]
 mod machine;
 #[cfg_attr(not(feature = "hydrate"), allow(dead_code))]
 mod sse;

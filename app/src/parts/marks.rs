@@ -1,5 +1,6 @@
 //! States and opsStates as marks: colour, shape and word together, so that none of them is needed alone.
 
+use crate::lean::part;
 use leptos::prelude::*;
 
 /// The class of a state: it sets the colour `--c` and the shape of the dot. Words of all three families.
@@ -65,7 +66,7 @@ pub fn StateMark(
     view! {
         <span class="state">
             <StateDot state />
-            {move || state.with(|state| if state.is_empty() { "Unknown".to_owned() } else { state.clone() })}
+            {part(move || state.with(|state| if state.is_empty() { "Unknown".to_owned() } else { state.clone() }))}
         </span>
     }
 }
@@ -97,7 +98,7 @@ pub fn OpsMark(
     view! {
         <span class=class>
             {mark}
-            <span>{move || ops.with(|ops| if ops.is_empty() { "None".to_owned() } else { ops.clone() })}</span>
+            <span>{part(move || ops.with(|ops| if ops.is_empty() { "None".to_owned() } else { ops.clone() }))}</span>
         </span>
     }
 }
@@ -129,5 +130,5 @@ pub fn Tag(
         TagKind::Own => "tag own",
         TagKind::Old => "tag old",
     };
-    view! { <span class=class title=move || text.get()>{move || text.get()}</span> }
+    view! { <span class=class title=move || text.get()>{part(move || text.get())}</span> }
 }

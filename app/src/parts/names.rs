@@ -2,6 +2,7 @@
 
 use super::Icon;
 use crate::i18n::use_words;
+use crate::lean::part;
 use leptos::prelude::*;
 
 /// Where a long name may be cut: before the last dash, so that the id at the end always shows.
@@ -21,8 +22,8 @@ pub fn LongName(
 ) -> impl IntoView {
     view! {
         <span class="longname" title=move || name.get()>
-            <span class="head">{move || name.with(|name| cut(name).0.to_owned())}</span>
-            <span class="tail">{move || name.with(|name| cut(name).1.to_owned())}</span>
+            <span class="head">{part(move || name.with(|name| cut(name).0.to_owned()))}</span>
+            <span class="tail">{part(move || name.with(|name| cut(name).1.to_owned()))}</span>
         </span>
     }
 }
@@ -62,7 +63,7 @@ pub fn CopyButton(
             on:click=copy
         >
             <Icon name=Signal::derive(name) />
-            {label.map(|label| view! { <span>{move || if done.get() { words.t("common.copied").to_owned() } else { label.clone() }}</span> })}
+            {label.map(|label| view! { <span>{part(move || if done.get() { words.t("common.copied").to_owned() } else { label.clone() })}</span> })}
         </button>
     }
 }
@@ -75,7 +76,7 @@ pub fn Reasoned(
     reason: Signal<wire::Reason>,
 ) -> impl IntoView {
     let words = use_words();
-    view! { <span class="reason">{move || reason.with(|reason| words.reason(reason))}</span> }
+    view! { <span class="reason">{part(move || reason.with(|reason| words.reason(reason)))}</span> }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What a view shows instead of its data: loading, nothing there, nothing matches, an error.
 
 use super::{CopyButton, Icon};
+use crate::lean::part;
 use crate::{i18n::use_words, live::use_live, urls::use_scope};
 use leptos::prelude::*;
 use wire::ApiError;
@@ -63,7 +64,7 @@ pub fn NoMatch(
         <section class="panel empty">
             <Icon name="filter".to_owned() />
             <h2>{words.t("common.noMatch")}</h2>
-            <p class="mono">{move || scope.q.get()}</p>
+            <p class="mono">{part(move || scope.q.get())}</p>
             <p>
                 <a class="button" href=move || scope.link_with(&path, "")>
                     {words.t("common.clearFilter")}
@@ -96,11 +97,11 @@ pub fn ErrorPanel(
         <section class="panel error" role="alert">
             <Icon name="warning".to_owned() />
             <h2>{title}</h2>
-            <p>{move || error.with(|error| words.reason(&error.reason))}</p>
-            {move || error.with(|error| error.command.clone()).map(|command| view! {
+            <p>{part(move || error.with(|error| words.reason(&error.reason)))}</p>
+            {part(move || error.with(|error| error.command.clone()).map(|command| view! {
                 <p>{words.t("common.error.command")}</p>
                 <Command command />
-            })}
+            }))}
             <div class="acts needs-script">
                 <button type="button" on:click=move |_| live.again.update(|n| *n += 1)>{words.t("common.retry")}</button>
                 <CopyButton text=Signal::derive(details) label=words.t("common.error.copy") />

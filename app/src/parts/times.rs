@@ -1,5 +1,6 @@
 //! Times on a page: relative, moving with the server's clock, the absolute one on hover.
 
+use crate::lean::{memo, part};
 use crate::{i18n::use_words, live::use_live, time};
 use leptos::prelude::*;
 
@@ -11,8 +12,8 @@ pub fn Age(
     since: Signal<i64>,
 ) -> impl IntoView {
     let live = use_live();
-    let text = Memo::new(move |_| time::age(live.seconds_since(since.get())));
-    view! { <time class="age" title=move || time::absolute(since.get())>{move || text.get()}</time> }
+    let text = memo(move || time::age(live.seconds_since(since.get())));
+    view! { <time class="age" title=move || time::absolute(since.get())>{part(move || text.get())}</time> }
 }
 
 /// When something happened: `3h 20m ago`.
@@ -23,6 +24,6 @@ pub fn Ago(
     at: Signal<i64>,
 ) -> impl IntoView {
     let (words, live) = (use_words(), use_live());
-    let text = Memo::new(move |_| time::ago(words, live.seconds_since(at.get())));
-    view! { <time class="ago" title=move || time::absolute(at.get())>{move || text.get()}</time> }
+    let text = memo(move || time::ago(words, live.seconds_since(at.get())));
+    view! { <time class="ago" title=move || time::absolute(at.get())>{part(move || text.get())}</time> }
 }

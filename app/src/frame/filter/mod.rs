@@ -3,6 +3,7 @@
 mod pieces;
 mod values;
 
+use crate::lean::{memo, part};
 use crate::{
     i18n::{group, use_words},
     keys::{Action, on_key},
@@ -83,7 +84,7 @@ pub fn FilterBox() -> impl IntoView {
     // Pages that show servers take the filter as it is typed; from others Enter leads to the servers.
     let filters_here = move || here.with(|here| matches!(here.as_str(), "" | "servers"));
     let target = move || if filters_here() { here.get() } else { "servers".to_owned() };
-    let wrong = Memo::new(move |_| text.with(|text| parse(text).err().map(|error| error.to_api_error())));
+    let wrong = memo(move || text.with(|text| parse(text).err().map(|error| error.to_api_error())));
     let refused = move || -> Option<ApiError> {
         wrong.get().or_else(|| live.refused.get().filter(|_| scope.q.with(|q| text.with(|text| q == text))))
     };
@@ -264,7 +265,7 @@ pub fn FilterBox() -> impl IntoView {
             <div class="box">
                 <div class="field">
                     <div class="under" aria-hidden="true">
-                        {move || text.with(|text| pieces::coloured(text, refused().and_then(|error| error.span)))}
+                        {part(move || text.with(|text| pieces::coloured(text, refused().and_then(|error| error.span))))}
                     </div>
                     <input
                         node_ref=input
@@ -296,7 +297,7 @@ pub fn FilterBox() -> impl IntoView {
                         }
                     />
                 </div>
-                {move || text.with(|text| !text.is_empty()).then(|| view! {
+                {part(move || text.with(|text| !text.is_empty()).then(|| view! {
                     <button
                         type="button"
                         class="clear needs-script"
@@ -310,23 +311,23 @@ pub fn FilterBox() -> impl IntoView {
                     >
                         <Icon name="close".to_owned() />
                     </button>
-                })}
+                }))}
                 <span class="count" aria-live="polite">
-                    {move || live.matched.get().map(|(matched, total)| {
+                    {part(move || live.matched.get().map(|(matched, total)| {
                         if matched == total { group(total) } else {
                             words.with("filter.count", &[("matched", group(matched)), ("total", group(total))])
                         }
-                    })}
+                    }))}
                 </span>
                 <kbd class="wide needs-script" aria-hidden="true">"/"</kbd>
             </div>
-            {move || open().then(|| view! {
+            {part(move || open().then(|| view! {
                 <ul class="pop" id="offers" role="listbox" aria-label=words.t("filter.offers")>
                     {offers.get().into_iter().enumerate().map(|(at, offer)| option(at, offer)).collect_view()}
                 </ul>
-            })}
+            }))}
             <div id="filter-error" role="status">
-                {move || error_shown().map(|error| {
+                {part(move || error_shown().map(|error| {
                     let suggestion = error.reason.args.get("suggestion").cloned().zip(error.span);
                     view! {
                         <div class="error">
@@ -351,7 +352,7 @@ pub fn FilterBox() -> impl IntoView {
                             })}
                         </div>
                     }
-                })}
+                }))}
             </div>
         </form>
     }

@@ -4,6 +4,7 @@ mod one;
 
 pub use one::BatchPage;
 
+use crate::lean::{memo, part};
 use crate::{
     api,
     data::initial,
@@ -27,7 +28,7 @@ pub fn BatchesPage() -> impl IntoView {
     use_view(Signal::stored(View::Totals), |_| {});
     let batches = RwSignal::new(initial(|reader| reader.batches()));
     let turn = StoredValue::new(0_u32);
-    let running = Memo::new(move |_| live.totals.with(|totals| totals.batches_running));
+    let running = memo(move || live.totals.with(|totals| totals.batches_running));
     let ask = move || {
         spawn_local(async move {
             let answer = api::get::<Vec<BatchView>>("api/v1/batches").await;
@@ -60,7 +61,7 @@ pub fn BatchesPage() -> impl IntoView {
     view! {
         <div class="headline">
             <h1>{words.t("common.nav.batches")}</h1>
-            <span class="soft">{move || (running.get() > 0).then(|| words.n("common.batchesRunning", u64::from(running.get())))}</span>
+            <span class="soft">{part(move || (running.get() > 0).then(|| words.n("common.batchesRunning", u64::from(running.get()))))}</span>
         </div>
         {body}
     }
@@ -86,7 +87,7 @@ fn what_is_wrong(error: ApiError) -> AnyView {
 #[component]
 fn List(batches: RwSignal<Option<Result<Vec<BatchView>, ApiError>>>) -> impl IntoView {
     let (words, scope) = (use_words(), use_scope());
-    let names = Memo::new(move |_| {
+    let names = memo(move || {
         batches.with(|batches| match batches {
             Some(Ok(list)) => list.iter().map(|batch| batch.name.clone()).collect::<Vec<_>>(),
             _ => Vec::new(),
@@ -94,7 +95,7 @@ fn List(batches: RwSignal<Option<Result<Vec<BatchView>, ApiError>>>) -> impl Int
     });
     let row = move |name: String| {
         let first = name.clone();
-        let batch = Memo::new(move |_| {
+        let batch = memo(move || {
             batches.with(|batches| {
                 let Some(Ok(list)) = batches else { return None };
                 list.iter().find(|batch| batch.name == first).cloned()
@@ -102,17 +103,17 @@ fn List(batches: RwSignal<Option<Result<Vec<BatchView>, ApiError>>>) -> impl Int
         });
         let path = format!("batches/{name}");
         let of = move |read: fn(&BatchView) -> String| move || batch.with(|batch| batch.as_ref().map(read));
-        let tally = Memo::new(move |_| batch.with(|batch| batch.as_ref().map(Tally::of)).unwrap_or_default());
+        let tally = memo(move || batch.with(|batch| batch.as_ref().map(Tally::of)).unwrap_or_default());
         view! {
             <tr class="row">
                 <td><a class="inline" href=move || scope.link(&path)>{of(|batch| change_in_words(&batch.change))}</a></td>
-                <td>{move || batch.with(|batch| batch.as_ref().map(|batch| words.t(phase_key(batch.phase))))}</td>
+                <td>{part(move || batch.with(|batch| batch.as_ref().map(|batch| words.t(phase_key(batch.phase)))))}</td>
                 <td class="barcell"><Bar tally /></td>
                 <td class="num">{of(|batch| group(batch.total))}</td>
-                <td class="num" class:bad=move || tally.get().bad.gt(&0)>{move || group(tally.get().bad)}</td>
+                <td class="num" class:bad=move || tally.get().bad.gt(&0)>{part(move || group(tally.get().bad))}</td>
                 <td class="wide soft">{of(|batch| batch.author.clone())}</td>
                 <td class="num soft">
-                    {move || batch.with(|batch| batch.as_ref().map(|batch| batch.created)).map(|at| view! { <Ago at /> })}
+                    {part(move || batch.with(|batch| batch.as_ref().map(|batch| batch.created)).map(|at| view! { <Ago at /> }))}
                 </td>
             </tr>
         }

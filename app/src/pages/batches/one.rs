@@ -1,5 +1,6 @@
 //! One batch: what it changes, who wanted it, how it goes, and each server's result.
 
+use crate::lean::{memo, part};
 use crate::{
     data::initial,
     drawer::results::{Progress, change_in_words, empty, phase_key},
@@ -17,7 +18,7 @@ use wire::{ApiError, BatchView, LiveMessage, Reason, View};
 pub fn BatchPage() -> impl IntoView {
     let words = use_words();
     let params = use_params_map();
-    let name = Memo::new(move |_| params.with(|params| params.get("name").unwrap_or_default()));
+    let name = memo(move || params.with(|params| params.get("name").unwrap_or_default()));
     let first = initial(|reader| reader.batch(&name.get_untracked()));
     let batch = RwSignal::new(first);
     let view = Signal::derive(move || View::Batch { name: name.get() });
@@ -35,7 +36,7 @@ pub fn BatchPage() -> impl IntoView {
         }
         now
     });
-    let known = Memo::new(move |_| match &*batch.read() {
+    let known = memo(move || match &*batch.read() {
         None => None,
         Some(Ok(_)) => Some(Ok(())),
         Some(Err(error)) => Some(Err(error.clone())),
@@ -58,7 +59,7 @@ fn gone(name: &str) -> ApiError {
 }
 
 fn whole(words: Words, batch: Signal<BatchView>) -> impl IntoView {
-    let name = Memo::new(move |_| batch.with(|batch| batch.name.clone()));
+    let name = memo(move || batch.with(|batch| batch.name.clone()));
     let fact = |key: &'static str, value: AnyView| view! { <div><dt>{key}</dt><dd>{value}</dd></div> };
     let created = Signal::derive(move || batch.with(|batch| batch.created));
     let took = move || {
@@ -71,17 +72,17 @@ fn whole(words: Words, batch: Signal<BatchView>) -> impl IntoView {
     });
     view! {
         <div class="headline">
-            <h1>{move || batch.with(|batch| change_in_words(&batch.change))}</h1>
-            <span class="soft">{move || words.t(phase_key(batch.with(|batch| batch.phase)))}</span>
+            <h1>{part(move || batch.with(|batch| change_in_words(&batch.change)))}</h1>
+            <span class="soft">{part(move || words.t(phase_key(batch.with(|batch| batch.phase))))}</span>
             <span class="grow"></span>
             <span class="acts"><CopyButton text=kubectl label=words.t("batch.copyKubectl") /></span>
         </div>
         <dl class="batch-facts">
-            {fact(words.t("batch.column.name"), view! { <span class="mono">{move || name.get()}</span> }.into_any())}
-            {fact(words.t("batch.column.author"), view! { {move || batch.with(|batch| batch.author.clone())} }.into_any())}
+            {fact(words.t("batch.column.name"), view! { <span class="mono">{part(move || name.get())}</span> }.into_any())}
+            {fact(words.t("batch.column.author"), view! { {part(move || batch.with(|batch| batch.author.clone()))} }.into_any())}
             {fact(words.t("batch.column.created"), view! { <Ago at=created /> }.into_any())}
             {fact(words.t("batch.column.took"), view! { {took} }.into_any())}
-            {fact(words.t("batch.column.servers"), view! { {move || group(batch.with(|batch| batch.total))} }.into_any())}
+            {fact(words.t("batch.column.servers"), view! { {part(move || group(batch.with(|batch| batch.total)))} }.into_any())}
         </dl>
         <div class="card"><Progress batch /></div>
     }

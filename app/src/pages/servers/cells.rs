@@ -1,6 +1,7 @@
 //! What each cell of a row shows.
 
 use super::{board::Cell, columns::Column};
+use crate::lean::{memo, part};
 use crate::{
     drawer::{Part, use_drawer},
     i18n::{group, use_words},
@@ -15,7 +16,7 @@ fn of<T: PartialEq + Clone + Send + Sync + 'static>(
     cell: Cell,
     read: impl Fn(&ServerRow) -> T + Send + Sync + 'static,
 ) -> Memo<T> {
-    Memo::new(move |_| cell.row.with(&read))
+    memo(move || cell.row.with(&read))
 }
 
 /// A number, or a dash for unknown, which is not 0.
@@ -25,7 +26,7 @@ fn number(value: Option<i64>) -> String {
 
 fn text(cell: Cell, read: impl Fn(&ServerRow) -> String + Send + Sync + 'static) -> AnyView {
     let text = of(cell, read);
-    view! { <span class="clip" title=move || text.get()>{move || text.get()}</span> }.into_any()
+    view! { <span class="clip" title=move || text.get()>{part(move || text.get())}</span> }.into_any()
 }
 
 /// An image with its version standing out; the whole on hover. Further containers are counted.
@@ -80,19 +81,19 @@ pub fn inside(column: Column, cell: Cell) -> AnyView {
         Column::Set => {
             let key = of(cell, ServerRow::set_key);
             view! {
-                {move || key.get().map(|key| view! { <a class="inline" href=urls::set(&key)>{key.name.clone()}</a> })}
+                {part(move || key.get().map(|key| view! { <a class="inline" href=urls::set(&key)>{key.name.clone()}</a> }))}
             }
             .into_any()
         }
         Column::Players => {
             let players = of(cell, |row| row.players);
-            view! { {move || number(players.get())} }.into_any()
+            view! { {part(move || number(players.get()))} }.into_any()
         }
         Column::Image => image(cell),
         Column::Node => text(cell, |row| row.node.clone().unwrap_or_else(|| "–".to_owned())),
         Column::Restarts => {
             let restarts = of(cell, |row| row.restarts);
-            view! { <span class:faint=move || restarts.get() == 0>{move || group(restarts.get())}</span> }
+            view! { <span class:faint=move || restarts.get() == 0>{part(move || group(restarts.get()))}</span> }
                 .into_any()
         }
         Column::Age => view! { <Age since=of(cell, |row| row.created) /> }.into_any(),

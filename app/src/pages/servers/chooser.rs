@@ -4,6 +4,7 @@ use super::{
     columns::{Layout, WIDTHS},
     keep,
 };
+use crate::lean::memo;
 use crate::{i18n::use_words, parts::Icon};
 use leptos::prelude::*;
 
@@ -15,7 +16,7 @@ pub fn Chooser(layout: RwSignal<Layout>) -> impl IntoView {
         layout.update(|layout| change(layout));
         keep(layout);
     };
-    let order = Memo::new(move |_| {
+    let order = memo(move || {
         layout.with(|layout| layout.all().iter().map(|wanted| wanted.column).collect::<Vec<_>>())
     });
     let line = move |column: super::columns::Column| {

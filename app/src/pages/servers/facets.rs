@@ -1,6 +1,7 @@
 //! States and opsStates of what the filter matches, each a link that adds itself to the filter or takes itself out.
 
 use super::board::Board;
+use crate::lean::{memo, part};
 use crate::{
     i18n::{group, use_words},
     parts::{OpsMark, StateMark},
@@ -16,7 +17,7 @@ use wire::{
 #[component]
 pub fn Facets(board: Board, scope: Scope) -> impl IntoView {
     let words = use_words();
-    let counts = Memo::new(move |_| board.counts.with(|counts| (counts.state.clone(), counts.ops.clone())));
+    let counts = memo(move || board.counts.with(|counts| (counts.state.clone(), counts.ops.clone())));
     let link = move |field: &'static str, count: Count| {
         let Count { value, count } = count;
         let q = scope.q.get();
@@ -37,7 +38,7 @@ pub fn Facets(board: Board, scope: Scope) -> impl IntoView {
     };
     view! {
         <div class="facets" role="group" aria-label=words.t("servers.facets")>
-            {move || counts.with(|(states, _)| !states.is_empty()).then(links)}
+            {part(move || counts.with(|(states, _)| !states.is_empty()).then(links))}
         </div>
     }
 }

@@ -10,6 +10,7 @@ mod place;
 mod table;
 mod window;
 
+use crate::lean::{memo, part};
 use crate::{
     browser,
     data::initial,
@@ -112,11 +113,11 @@ pub fn ServersPage() -> impl IntoView {
         });
     });
 
-    let nothing = Memo::new(move |_| {
+    let nothing = memo(move || {
         board.shown.with(|shown| shown.as_ref().map(|shown| (shown.matched == 0, shown.total == 0)))
     });
     // A memo, as the counters change all the time and the table must not be made anew with each of them.
-    let trouble = Memo::new(move |_| live.totals.with(|totals| totals.trouble.clone()));
+    let trouble = memo(move || live.totals.with(|totals| totals.trouble.clone()));
     let body = move || match (refused.get(), nothing.get()) {
         (Some(error), _) => what_is_wrong(error),
         (None, None) => view! { <Loading /> }.into_any(),
@@ -145,9 +146,9 @@ pub fn ServersPage() -> impl IntoView {
             <div class="headline">
                 <h1>{words.t("servers.title")}</h1>
                 <span class="soft">{subtitle}</span>
-                {move || (board.waiting.get() > 0).then(|| view! {
+                {part(move || (board.waiting.get() > 0).then(|| view! {
                     <span class="waiting" role="status">{words.n("servers.waiting", board.waiting.get() as u64)}</span>
-                })}
+                }))}
                 <span class="grow"></span>
                 <Chooser layout />
             </div>

@@ -1,6 +1,7 @@
 //! Where on the page the reader is: query, sorting, window, and the row that the keyboard stands on.
 
 use super::window::{LIMIT, Seen, offset_for};
+use crate::lean::memo;
 use crate::urls::{Scope, query};
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
@@ -33,7 +34,7 @@ impl Place {
         Self {
             scope,
             sort: Memo::new(sort),
-            desc: Memo::new(move |_| map.with(|map| map.get("desc").is_some_and(|value| value == "1"))),
+            desc: memo(move || map.with(|map| map.get("desc").is_some_and(|value| value == "1"))),
             offset: RwSignal::new(first),
             cursor: RwSignal::new(None),
         }

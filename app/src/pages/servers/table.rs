@@ -8,6 +8,7 @@ use super::{
     place::Place,
     window::{ROW, Seen},
 };
+use crate::lean::{memo, part};
 use crate::{i18n::use_words, parts::Icon};
 use leptos::{
     attr::custom::custom_attribute,
@@ -38,9 +39,8 @@ pub fn Table(
     alive: RwSignal<bool>,
 ) -> impl IntoView {
     let words = use_words();
-    let shown_columns = Memo::new(move |_| layout.with(Layout::shown));
-    let matched =
-        Memo::new(move |_| board.shown.with(|shown| shown.as_ref().map_or(0, |shown| shown.matched)));
+    let shown_columns = memo(move || layout.with(Layout::shown));
+    let matched = memo(move || board.shown.with(|shown| shown.as_ref().map_or(0, |shown| shown.matched)));
     let look = move || {
         if let Some(element) = scroller.get_untracked() {
             let seen = Seen::of(f64::from(element.scroll_top()), f64::from(element.client_height()));
@@ -100,10 +100,10 @@ pub fn Table(
             >
                 <colgroup>
                     <col {..custom_attribute("width", BOX.to_string())} />
-                    {move || shown_columns.get().into_iter().map(|column| {
+                    {part(move || shown_columns.get().into_iter().map(|column| {
                         let width = move || layout.with(|layout| layout.width_of(column).to_string());
                         view! { <col {..custom_attribute("width", width)} /> }
-                    }).collect_view()}
+                    }).collect_view())}
                     <col />
                 </colgroup>
                 <thead>
@@ -111,14 +111,14 @@ pub fn Table(
                         <th class="pick" scope="col">
                             <AllBox board picking />
                         </th>
-                        {move || shown_columns.get().into_iter().map(|column| view! {
+                        {part(move || shown_columns.get().into_iter().map(|column| view! {
                             <Head column place layout />
-                        }).collect_view()}
+                        }).collect_view())}
                         <th class="rest" aria-hidden="true"></th>
                     </tr>
                 </thead>
                 <tbody>
-                    {move || room_if_alive(above())}
+                    {part(move || room_if_alive(above()))}
                     <For
                         each=order
                         key=ServerKey::clone
@@ -126,7 +126,7 @@ pub fn Table(
                             board.cell(&key).map(|cell| view! { <Row key cell board place picking shown_columns /> })
                         }
                     />
-                    {move || room_if_alive(below())}
+                    {part(move || room_if_alive(below()))}
                 </tbody>
             </table>
         </div>
@@ -137,7 +137,7 @@ pub fn Table(
 #[component]
 fn AllBox(board: Board, picking: Picking) -> impl IntoView {
     let words = use_words();
-    let all = Memo::new(move |_| {
+    let all = memo(move || {
         board.shown.with(|shown| {
             shown.as_ref().is_some_and(|shown| {
                 !shown.order.is_empty() && shown.order.iter().all(|key| picking.selection.contains(key))
@@ -248,11 +248,11 @@ fn Row(
     let words = use_words();
     let selected = {
         let key = key.clone();
-        Memo::new(move |_| picking.selection.contains(&key))
+        memo(move || picking.selection.contains(&key))
     };
     let current = {
         let key = key.clone();
-        Memo::new(move |_| place.cursor.with(|cursor| cursor.as_ref() == Some(&key)))
+        memo(move || place.cursor.with(|cursor| cursor.as_ref() == Some(&key)))
     };
     let name = key.name.clone();
     let here = key.clone();
@@ -298,7 +298,7 @@ fn Row(
                     on:click=pick
                 />
             </td>
-            {move || shown_columns.get().into_iter().map(one).collect_view()}
+            {part(move || shown_columns.get().into_iter().map(one).collect_view())}
             <td class="rest"></td>
         </tr>
     }
