@@ -121,6 +121,7 @@ pub enum Verdict {
 
 /// One line of a preview.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "PlainEntry")]
 pub struct PreviewEntry {
     /// Server.
     pub key: ServerKey,
@@ -129,6 +130,43 @@ pub struct PreviewEntry {
     /// What becomes of it.
     #[serde(flatten)]
     pub verdict: Verdict,
+}
+
+/// A [`PreviewEntry`] as JSON has it. A reader derived with `flatten` goes through values of any kind, which is slow and
+/// large in the browser.
+#[derive(Deserialize)]
+struct PlainEntry {
+    key: ServerKey,
+    fields: Vec<FieldChange>,
+    verdict: PlainVerdict,
+    effect: Option<Effect>,
+    reason: Option<Reason>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum PlainVerdict {
+    Apply,
+    Unchanged,
+    LeftOut,
+    Refused,
+}
+
+impl TryFrom<PlainEntry> for PreviewEntry {
+    type Error = &'static str;
+
+    fn try_from(plain: PlainEntry) -> Result<Self, Self::Error> {
+        let reason = plain.reason.ok_or("a verdict without its reason");
+        let verdict = match plain.verdict {
+            PlainVerdict::Apply => {
+                Verdict::Apply { effect: plain.effect.ok_or("a verdict without its effect")? }
+            }
+            PlainVerdict::Unchanged => Verdict::Unchanged,
+            PlainVerdict::LeftOut => Verdict::LeftOut { reason: reason? },
+            PlainVerdict::Refused => Verdict::Refused { reason: reason? },
+        };
+        Ok(Self { key: plain.key, fields: plain.fields, verdict })
+    }
 }
 
 /// What a batch would do, to each server.
@@ -277,4 +315,27 @@ pub struct BatchView {
     pub results: Vec<TargetResult>,
     /// Results that are not listed.
     pub more: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_verdict_is_read_as_it_was_written() {
+        let reason = Reason::new("left-out-allocated", "x").with("n", 1);
+        let verdicts = [
+            Verdict::Apply { effect: Effect::LeavesFirst },
+            Verdict::Unchanged,
+            Verdict::LeftOut { reason: reason.clone() },
+            Verdict::Refused { reason },
+        ];
+        for verdict in verdicts {
+            let entry = PreviewEntry { key: "kruise/a/b".parse().unwrap(), fields: Vec::new(), verdict };
+            let text = serde_json::to_string(&entry).unwrap();
+            assert_eq!(serde_json::from_str::<PreviewEntry>(&text).unwrap(), entry, "{text}");
+        }
+        let without = r#"{"key":"kruise/a/b","fields":[],"verdict":"refused"}"#;
+        assert!(serde_json::from_str::<PreviewEntry>(without).is_err());
+    }
 }

@@ -19,6 +19,6 @@ pub use deck::{DeckQuery, DeckSnapshot};
 pub use error::{ApiError, Reason};
 pub use key::{Family, ServerKey, SetKey};
 pub use live::{LiveMessage, Totals, View};
-pub use row::{Count, Counts, ServerRow, ServersQuery, ServersWindow, SortKey};
+pub use row::{Count, Counts, GroupHead, ServerRow, ServersQuery, ServersWindow, SortKey};
 pub use server::ServerDetail;
 pub use set::{ScalePreview, SetDetail, SetRow};

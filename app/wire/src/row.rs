@@ -170,10 +170,31 @@ pub struct ServersQuery {
     pub sort: SortKey,
     /// Descending.
     pub desc: bool,
-    /// First row, counted from 0.
+    /// First line, counted from 0. Lines are rows, and the heads of groups where there are some.
     pub offset: u32,
-    /// Rows wanted, at most [`MAX_WINDOW`].
+    /// Lines wanted, at most [`MAX_WINDOW`].
     pub limit: u32,
+    /// What the rows are grouped by: `set` or a dimension of the deck (`state`, `node`, `label.KEY` …); empty is nothing.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub group: String,
+    /// Values of the groups that show their head only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub folded: Vec<String>,
+}
+
+/// The head of a group in a grouped table.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupHead {
+    /// Its line, counted from the top of the whole table.
+    pub line: u32,
+    /// The value that its rows share: `namespace/name` of a set, else as the filter language has it (`group:value`
+    /// finds them); empty for those that have none.
+    pub value: String,
+    /// Servers in the group.
+    pub count: u32,
+    /// Whether its rows are folded away.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub folded: bool,
 }
 
 /// One value with how many servers have it.
@@ -207,9 +228,15 @@ pub struct ServersWindow {
     pub total: u32,
     /// Servers that the filter matches.
     pub matched: u32,
-    /// First row, counted from 0; moved back when the match got shorter.
+    /// Lines of the whole table: the rows that are not folded away and the heads of groups.
+    #[serde(default)]
+    pub lines: u32,
+    /// First line, counted from 0; moved back when the table got shorter.
     pub offset: u32,
-    /// The rows.
+    /// The heads in view, and the one that the first row belongs to where its head is above. Empty without groups.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heads: Vec<GroupHead>,
+    /// The rows in view.
     pub rows: Vec<ServerRow>,
     /// Counters over the match.
     pub counts: Counts,
@@ -225,7 +252,13 @@ pub struct ServersDelta {
     /// As in [`ServersWindow`].
     pub matched: u32,
     /// As in [`ServersWindow`].
+    #[serde(default)]
+    pub lines: u32,
+    /// As in [`ServersWindow`].
     pub offset: u32,
+    /// The heads of the newer window, when they changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heads: Option<Vec<GroupHead>>,
     /// The keys of the newer window in order, when membership or order changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Vec<ServerKey>>,
@@ -242,7 +275,11 @@ impl ServersWindow {
         self.version = delta.version;
         self.total = delta.total;
         self.matched = delta.matched;
+        self.lines = delta.lines;
         self.offset = delta.offset;
+        if let Some(heads) = delta.heads {
+            self.heads = heads;
+        }
         if let Some(counts) = delta.counts {
             self.counts = counts;
         }

@@ -81,7 +81,7 @@ impl Dimension {
     }
 
     /// Categories that always stand in the legend, so that places do not move when one gets its first server.
-    fn always(&self) -> Vec<&'static str> {
+    pub(crate) fn always(&self) -> Vec<&'static str> {
         match self {
             Self::State => states(),
             Self::Ops => OpsState::KNOWN.to_vec(),
@@ -96,7 +96,7 @@ fn unknown(by: &str) -> ApiError {
     let reason = Reason::new(
         "unknown-dimension",
         format!(
-            "the deck cannot be coloured by `{by}`; it can by state, ops, image, node, players, age, label.KEY"
+            "servers cannot be grouped or coloured by `{by}`; they can by state, ops, image, node, players, age, label.KEY"
         ),
     );
     ApiError { status: 400, reason: reason.with("by", by), span: None, command: None }

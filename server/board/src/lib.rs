@@ -21,7 +21,7 @@ mod category;
 mod deck;
 mod deck_diff;
 mod fields;
-mod groups;
+mod grouped;
 mod ids;
 mod join;
 mod known;

@@ -192,14 +192,6 @@ impl SharedBoard {
         self.snapshot().keys(q, namespace, now())
     }
 
-    /// As [`Snapshot::groups`], now.
-    ///
-    /// # Errors
-    /// The filter or the dimension cannot be understood.
-    pub fn groups(&self, q: &str, namespace: &str, by: &str) -> Result<Vec<Count>, ApiError> {
-        self.snapshot().groups(q, namespace, by, now())
-    }
-
     /// As [`Snapshot::values`].
     #[must_use]
     pub fn values(&self, field: &str, namespace: &str, typed: &str, limit: usize) -> Vec<Count> {

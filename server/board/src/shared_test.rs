@@ -59,7 +59,6 @@ fn questions_are_answered_as_of_now() {
     assert_eq!(board.servers(&ServersQuery { limit: 5, ..ServersQuery::default() }).unwrap().rows.len(), 1);
     assert_eq!(board.deck(&DeckQuery::default()).unwrap().matched, 1);
     assert_eq!(board.values("set", "", "", 5)[0].value, "game");
-    assert_eq!(board.groups("", "", "set").unwrap()[0].value, "a/game");
     assert_eq!(board.set(&"kruise/a/game".parse().unwrap()), None);
     assert_eq!(
         board.servers(&ServersQuery { q: "(".to_owned(), ..ServersQuery::default() }).unwrap_err().status,

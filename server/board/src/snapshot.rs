@@ -10,6 +10,7 @@ use wire::live::Totals;
 use wire::row::{ServerRow, SortKey};
 use wire::set::SetRow;
 
+use crate::grouped::{Grouped, GroupedKey};
 use crate::matching::{MatchKey, Matches};
 use crate::memo::Memo;
 use crate::row::Row;
@@ -25,6 +26,7 @@ pub struct Snapshot {
     pub(crate) nodes: Arc<BTreeMap<String, bool>>,
     pub(crate) matches: Memo<MatchKey, Matches>,
     pub(crate) orders: Memo<(MatchKey, SortKey, bool), Vec<u32>>,
+    pub(crate) grouped: Memo<GroupedKey, Grouped>,
     pub(crate) set_rows: Memo<(), BTreeMap<SetKey, SetRow>>,
     pub(crate) totals: Memo<i64, Totals>,
 }
@@ -43,6 +45,7 @@ impl Snapshot {
             nodes,
             matches: Memo::default(),
             orders: Memo::default(),
+            grouped: Memo::default(),
             set_rows: Memo::default(),
             totals: Memo::default(),
         }

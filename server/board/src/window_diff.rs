@@ -15,15 +15,19 @@ pub fn diff_window(old: &ServersWindow, new: &ServersWindow) -> Option<ServersDe
         && old.rows.iter().zip(&new.rows).all(|(old, new)| old.key == new.key);
     let order = (!same_order).then(|| new.rows.iter().map(|row| row.key.clone()).collect());
     let counts = (old.counts != new.counts).then(|| new.counts.clone());
-    let figures = |window: &ServersWindow| (window.total, window.matched, window.offset);
-    if rows.is_empty() && order.is_none() && counts.is_none() && figures(old) == figures(new) {
+    let heads = (old.heads != new.heads).then(|| new.heads.clone());
+    let figures = |window: &ServersWindow| (window.total, window.matched, window.lines, window.offset);
+    let same_figures = figures(old) == figures(new);
+    if rows.is_empty() && order.is_none() && counts.is_none() && heads.is_none() && same_figures {
         return None;
     }
     Some(ServersDelta {
         version: new.version,
         total: new.total,
         matched: new.matched,
+        lines: new.lines,
         offset: new.offset,
+        heads,
         order,
         rows,
         counts,

@@ -19,6 +19,20 @@ impl Filter {
         })
     }
 
+    /// How many values the filter asks of a field, over all terms that must hold.
+    fn values_of(&self, field_name: &str) -> usize {
+        let Some(field) = Field::named(field_name) else { return 0 };
+        self.conjuncts()
+            .iter()
+            .map(|part| match part {
+                Expr::Term(Term { field: other, test: Test::OneOf(values) }) if *other == field => {
+                    values.len()
+                }
+                _ => 0,
+            })
+            .sum()
+    }
+
     /// Asks for this value too: `state:Ready` becomes `state:Ready,Crash`. Taken out of a `state!=…` before.
     ///
     /// # Errors
@@ -91,6 +105,18 @@ impl Filter {
 /// The text is no filter, or as [`Filter::with_term`].
 pub fn toggle_in(text: &str, field: &str, value: &str) -> Result<String, FilterError> {
     Ok(parse(text)?.toggle_term(field, value)?.to_string())
+}
+
+/// The text of a filter narrowed to one value: what it matches and what has the value, such as a group of a table.
+///
+/// # Errors
+/// As [`toggle_in`].
+pub fn within(text: &str, field: &str, value: &str) -> Result<String, FilterError> {
+    let filter = parse(text)?;
+    if filter.has_term(field, value) && filter.values_of(field) == 1 {
+        return Ok(filter.to_string());
+    }
+    Ok(filter.and(Filter::default().with_term(field, value)?).to_string())
 }
 
 fn read(field_name: &str, text: &str) -> Result<(Field, Value), FilterError> {
@@ -185,6 +211,20 @@ mod tests {
         assert_eq!(toggle_in("", "nonsense", "x").unwrap_err().code, FilterErrorCode::UnknownField);
         assert_eq!(toggle_in("", "id", "x").unwrap_err().code, FilterErrorCode::BadNumber);
         assert_eq!(toggle_in("(", "state", "x").unwrap_err().code, FilterErrorCode::ExpectedTerm);
+    }
+
+    #[test]
+    fn a_filter_is_narrowed_to_a_value() {
+        for (text, wanted) in [
+            ("", "state:Ready"),
+            ("state:Ready lobby", "state:Ready lobby"),
+            ("state:Ready,Crash", "state:Ready,Crash state:Ready"),
+            ("a or b", "(a or b) state:Ready"),
+        ] {
+            assert_eq!(within(text, "state", "Ready").as_deref(), Ok(wanted), "{text}");
+        }
+        assert_eq!(within("", "label.zone", "").as_deref(), Ok("label.zone:"));
+        assert!(within("(", "state", "Ready").is_err());
     }
 
     #[test]

@@ -41,7 +41,7 @@ mod model_test;
 pub use age::Age;
 pub use ast::{Comparison, Expr, Filter, Pattern, Span, Term, Test, Value};
 pub use complete::{Completion, CompletionKind, KnownValues, ValueCount, ValueSource, complete};
-pub use edit::toggle_in;
+pub use edit::{toggle_in, within};
 pub use error::{FilterError, FilterErrorCode};
 pub use eval::Fields;
 pub use field::{Field, FieldKind, KeyedField};

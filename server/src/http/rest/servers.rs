@@ -33,6 +33,9 @@ pub struct ListParams {
     desc: bool,
     offset: u32,
     limit: Option<u32>,
+    group: String,
+    /// Values of folded groups, each ended by a comma, so that the empty value can be told: `a,,` are `a` and it.
+    folded: String,
 }
 
 /// `GET gameservers`: a window.
@@ -52,8 +55,16 @@ pub async fn list(
     if limit > MAX_WINDOW {
         return Err(Failure::bad_parameter("limit", format!("at most {MAX_WINDOW} rows at once")));
     }
-    let query =
-        ServersQuery { q: params.q, ns: params.ns, sort, desc: params.desc, offset: params.offset, limit };
+    let query = ServersQuery {
+        q: params.q,
+        ns: params.ns,
+        sort,
+        desc: params.desc,
+        offset: params.offset,
+        limit,
+        group: params.group,
+        folded: params.folded.split_terminator(',').map(str::to_owned).collect(),
+    };
     Ok(Json(state.reader.servers(&query)?))
 }
 
