@@ -11,6 +11,7 @@ fn local_error(code: &str, message: impl Into<String>) -> ApiError {
 #[cfg(feature = "hydrate")]
 mod browser {
     use super::{ApiError, DeserializeOwned, local_error};
+    use crate::json;
     use wasm_bindgen::{JsCast, JsValue};
     use wasm_bindgen_futures::JsFuture;
     use web_sys::{Headers, RequestInit, Response};
@@ -50,7 +51,7 @@ mod browser {
         if response.ok() {
             return Ok(body);
         }
-        Err(serde_json::from_str::<ApiError>(&body).unwrap_or_else(|_| {
+        Err(json::read::<ApiError>(&body).unwrap_or_else(|_| {
             let mut error = local_error("http", body.chars().take(300).collect::<String>());
             error.status = status;
             error.reason = error.reason.with("status", status);
@@ -59,7 +60,7 @@ mod browser {
     }
 
     pub fn parse<T: DeserializeOwned>(body: &str) -> Result<T, ApiError> {
-        serde_json::from_str(body).map_err(|error| local_error("answer", error.to_string()))
+        json::read(body).map_err(|error| local_error("answer", error.to_string()))
     }
 }
 

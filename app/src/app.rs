@@ -2,7 +2,7 @@
 
 use crate::{
     Lang, ShellEnv,
-    data::Reader,
+    data::{Reader, handed},
     drawer::{Drawer, DrawerState},
     frame::{Bands, Footer, Header, Nav, Overlays, frame_class},
     i18n::{Words, use_words},
@@ -48,7 +48,7 @@ pub fn App(
     #[prop(optional)]
     env: Option<ShellEnv>,
 ) -> impl IntoView {
-    let boot = SharedValue::new(|| {
+    let boot = handed(|| {
         let env = env.or_else(use_context::<ShellEnv>).unwrap_or_default();
         let totals = use_context::<Arc<dyn Reader>>().map(|reader| reader.totals()).unwrap_or_default();
         Boot {
@@ -59,8 +59,7 @@ pub fn App(
             now: time::machine_now(),
             totals,
         }
-    })
-    .into_inner();
+    });
     provide_context(Words::new(boot.lang));
     provide_context(Live::new(boot.now, boot.totals.clone()));
     provide_context(Selection::new());

@@ -1,12 +1,13 @@
 //! Languages: which one a request gets, and the words of the interface.
 //!
 //! A small catalogue of our own instead of a library: reasons arrive from the server as codes, so keys must be
-//! looked up by text, and all three languages together stay a few kilobytes of wasm. Tests check that every key
-//! the sources name exists and that the three languages have the same keys and placeholders.
+//! looked up by text. All three languages are in the server; a browser gets the one it reads within the page. Tests
+//! check that every key the sources name exists and that the three languages have the same keys and placeholders.
 
+use crate::json;
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::{collections::HashMap, sync::OnceLock};
+use std::collections::HashMap;
 
 /// A language of the interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -91,59 +92,78 @@ impl Lang {
     }
 }
 
-macro_rules! files {
-    ($lang:literal: $($space:literal),*) => {
-        [$(($space, include_str!(concat!("../locales/", $lang, "/", $space, ".json")))),*]
-    };
-}
+/// The `id` of the element that carries the words of the page.
+pub(crate) const WORDS_ID: &str = "words";
 
-macro_rules! languages {
-    ($($space:literal),*) => {
-        /// Namespaces of the locale files.
-        #[cfg(test)]
-        const SPACES: &[&str] = &[$($space),*];
-
-        fn sources(lang: Lang) -> Vec<(&'static str, &'static str)> {
-            match lang {
-                Lang::En => files!("en": $($space),*).to_vec(),
-                Lang::Zh => files!("zh": $($space),*).to_vec(),
-                Lang::Ja => files!("ja": $($space),*).to_vec(),
-            }
-        }
-    };
-}
-
-languages!("common", "filter", "servers", "batch", "reason", "deck", "sets", "server");
-
+/// Dotted keys, and texts that live as long as the process.
 type Catalogue = HashMap<String, &'static str>;
 
-/// Flattens nested objects to dotted keys. A file that is not an object adds nothing; a test looks at all of them.
-fn flatten(prefix: &str, value: serde_json::Value, into: &mut Catalogue) {
-    match value {
-        serde_json::Value::Object(map) => {
-            for (key, value) in map {
-                flatten(&format!("{prefix}.{key}"), value, into);
-            }
-        }
-        // Catalogues live as long as the process and there are three of them.
-        serde_json::Value::String(text) => {
-            into.insert(prefix.to_owned(), Box::leak(text.into_boxed_str()));
-        }
-        _ => {}
-    }
+/// A text that is no JSON adds nothing; a test looks at all of them.
+fn catalogue_of(text: &str) -> Catalogue {
+    let mut into = Catalogue::new();
+    // There are three catalogues at most, and they are never given up.
+    let _ = json::read_texts(text, |key, text| {
+        into.insert(key, Box::leak(text.into_boxed_str()));
+    });
+    into
 }
 
-fn catalogue(lang: Lang) -> &'static Catalogue {
-    static LOADED: [OnceLock<Catalogue>; 3] = [OnceLock::new(), OnceLock::new(), OnceLock::new()];
-    LOADED[lang as usize].get_or_init(|| {
-        let mut into = Catalogue::new();
-        for (space, text) in sources(lang) {
-            if let Ok(value) = serde_json::from_str(text) {
-                flatten(space, value, &mut into);
-            }
-        }
-        into
+#[cfg(feature = "hydrate")]
+fn catalogue(_: Lang) -> &'static Catalogue {
+    // Another language is another page.
+    static LOADED: std::sync::OnceLock<Catalogue> = std::sync::OnceLock::new();
+    LOADED.get_or_init(|| {
+        let element = document().get_element_by_id(WORDS_ID);
+        catalogue_of(&element.and_then(|element| element.text_content()).unwrap_or_default())
     })
+}
+
+#[cfg(not(feature = "hydrate"))]
+pub(crate) use sources::{catalogue, for_page};
+
+#[cfg(not(feature = "hydrate"))]
+mod sources {
+    use super::{Catalogue, Lang, catalogue_of};
+    use std::sync::OnceLock;
+
+    macro_rules! files {
+        ($lang:literal: $($space:literal),*) => {
+            [$(($space, include_str!(concat!("../locales/", $lang, "/", $space, ".json")))),*]
+        };
+    }
+
+    macro_rules! languages {
+        ($($space:literal),*) => {
+            /// The locale files of a language with the namespace of each.
+            pub fn sources(lang: Lang) -> Vec<(&'static str, &'static str)> {
+                match lang {
+                    Lang::En => files!("en": $($space),*).to_vec(),
+                    Lang::Zh => files!("zh": $($space),*).to_vec(),
+                    Lang::Ja => files!("ja": $($space),*).to_vec(),
+                }
+            }
+        };
+    }
+
+    languages!("common", "filter", "servers", "batch", "reason", "deck", "sets", "server");
+
+    /// All words of a language as one JSON text that may stand within a page.
+    pub(crate) fn for_page(lang: Lang) -> &'static str {
+        static MADE: [OnceLock<String>; 3] = [OnceLock::new(), OnceLock::new(), OnceLock::new()];
+        MADE[lang as usize].get_or_init(|| {
+            let whole: serde_json::Map<String, serde_json::Value> = sources(lang)
+                .into_iter()
+                .filter_map(|(space, text)| Some((space.to_owned(), serde_json::from_str(text).ok()?)))
+                .collect();
+            // Nothing in it can then end the element that it stands in.
+            serde_json::Value::Object(whole).to_string().replace('<', "\\u003c")
+        })
+    }
+
+    pub(crate) fn catalogue(lang: Lang) -> &'static Catalogue {
+        static LOADED: [OnceLock<Catalogue>; 3] = [OnceLock::new(), OnceLock::new(), OnceLock::new()];
+        LOADED[lang as usize].get_or_init(|| catalogue_of(for_page(lang)))
+    }
 }
 
 /// The words of one language. Copy it into closures freely.
@@ -261,7 +281,7 @@ pub fn use_words() -> Words {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{sources::sources, *};
     use std::collections::BTreeSet;
 
     fn placeholders(text: &str) -> BTreeSet<String> {
@@ -287,9 +307,17 @@ mod tests {
     }
 
     #[test]
+    fn the_words_within_a_page_cannot_end_their_element() {
+        for lang in Lang::ALL {
+            assert!(!for_page(lang).contains('<'), "{lang:?}");
+            assert!(serde_json::from_str::<serde_json::Value>(for_page(lang)).is_ok(), "{lang:?}");
+        }
+    }
+
+    #[test]
     fn all_languages_have_the_same_keys_and_placeholders() {
         let english = catalogue(Lang::En);
-        assert!(SPACES.iter().all(|space| !space.is_empty()));
+        assert!(english.len() > 300, "{}", english.len());
         for lang in [Lang::Zh, Lang::Ja] {
             let other = catalogue(lang);
             let missing: Vec<_> = english.keys().filter(|key| !other.contains_key(*key)).collect();

@@ -13,6 +13,7 @@ pub mod data;
 mod drawer;
 mod frame;
 pub mod i18n;
+mod json;
 mod keys;
 mod lean;
 mod live;

@@ -32,6 +32,13 @@ pub fn shell(env: ShellEnv, options: LeptosOptions) -> impl IntoView {
     let root = env.base_path.clone();
     let style = format!("{}/{}.css", options.site_pkg_dir, options.output_name);
     let tag = env.lang.tag();
+    // Data, not a script that runs. In the head, because what stands in the body must be what the app makes.
+    #[cfg(not(feature = "hydrate"))]
+    let words = view! {
+        <script type="application/json" id=crate::i18n::WORDS_ID inner_html=crate::i18n::for_page(env.lang)></script>
+    };
+    #[cfg(feature = "hydrate")]
+    let words = ();
     view! {
         <!DOCTYPE html>
         <html lang=tag data-theme="dark">
@@ -45,6 +52,7 @@ pub fn shell(env: ShellEnv, options: LeptosOptions) -> impl IntoView {
                 <link rel="stylesheet" href=style />
                 <MetaTags />
                 <HydrationScripts options root />
+                {words}
             </head>
             <body>
                 <App env />

@@ -1,7 +1,7 @@
 //! A field for the image of each container that the targets have.
 
 use super::request::samples;
-use crate::lean::{memo, part};
+use crate::lean::{effect, memo, part};
 use crate::{api, i18n::use_words, urls::query};
 use leptos::{prelude::*, task::spawn_local};
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,7 +47,7 @@ pub fn Images(images: RwSignal<BTreeMap<String, String>>, targets: Memo<Vec<Serv
     let containers = RwSignal::new(Containers::new());
     let offers = RwSignal::new(Vec::<String>::new());
     let wanted = memo(move || targets.with(|targets| samples(targets, SETS)));
-    Effect::new(move |_| {
+    effect(move || {
         let wanted = wanted.get();
         spawn_local(async move {
             let mut found = Containers::new();

@@ -7,7 +7,7 @@ mod preview;
 mod request;
 pub(crate) mod results;
 
-use crate::lean::{memo, part};
+use crate::lean::{effect, memo, part};
 use crate::{
     browser::InBrowser,
     i18n::use_words,
@@ -130,7 +130,7 @@ fn Opened(state: DrawerState) -> impl IntoView {
         Some(_) => untrack(|| change_in_words(&form.entered().change().unwrap_or_default())),
         None => words.n("batch.title", targets.with(Vec::len) as u64),
     };
-    Effect::new(move |_| {
+    effect(move || {
         if let Some(opened) = state.opened.get() {
             request_animation_frame(move || crate::browser::focus(opened.part.id()));
         }

@@ -5,7 +5,7 @@ use super::{
     form::Form,
     request::{NotYet, key_of, start},
 };
-use crate::lean::{memo, part};
+use crate::lean::{effect, memo, part};
 use crate::{
     api,
     i18n::{group, use_words},
@@ -53,7 +53,7 @@ impl Looking {
             failed: RwSignal::new(None),
             started: RwSignal::new(None),
         };
-        Effect::new(move |_| {
+        effect(move || {
             looking.request.with(|_| ());
             looking.failed.set(None);
             looking.ask_after(PAUSE);

@@ -1,6 +1,6 @@
 //! How many of the selected servers the present filter does not show.
 
-use crate::lean::memo;
+use crate::lean::{effect, memo};
 use crate::{
     api,
     live::use_live,
@@ -27,7 +27,7 @@ pub fn outside_of_view() -> Signal<usize> {
         (shows_servers && some)
             .then(|| (scope.q.get(), scope.ns.get(), live.matched.get().map(|(matched, _)| matched)))
     });
-    Effect::new(move |_| {
+    effect(move || {
         let question = question.get();
         let turn = asked.try_update_value(|asked| {
             *asked += 1;

@@ -2,7 +2,7 @@
 
 mod entries;
 
-use crate::lean::{memo, part};
+use crate::lean::{effect, memo, part};
 use crate::{
     api, browser,
     drawer::use_drawer,
@@ -17,7 +17,7 @@ use wire::SetRow;
 
 /// Opens and closes a modal dialog with a signal. The browser keeps the focus inside and gives it back.
 pub fn follow(dialog: NodeRef<html::Dialog>, open: RwSignal<bool>) {
-    Effect::new(move |_| {
+    effect(move || {
         let Some(dialog) = dialog.get() else { return };
         match (open.get(), dialog.open()) {
             // Neither can fail: it is in the document, and not open yet.
@@ -40,7 +40,7 @@ pub fn Palette(open: RwSignal<bool>, help: RwSignal<bool>) -> impl IntoView {
     let recent = RwSignal::new(Vec::<String>::new());
     follow(dialog, open);
 
-    Effect::new(move |_| {
+    effect(move || {
         if !open.get() {
             return;
         }
@@ -58,7 +58,7 @@ pub fn Palette(open: RwSignal<bool>, help: RwSignal<bool>) -> impl IntoView {
         });
     });
     // A filter that stood for a while is worth coming back to.
-    Effect::new(move |_| {
+    effect(move || {
         let q = scope.q.get();
         if !q.is_empty() {
             set_timeout(
@@ -118,7 +118,7 @@ pub fn Palette(open: RwSignal<bool>, help: RwSignal<bool>) -> impl IntoView {
         event.prevent_default();
     };
     // The chosen entry stays in view.
-    Effect::new(move |_| {
+    effect(move || {
         let at = at.get();
         if open.get_untracked()
             && let Some(element) = document().get_element_by_id(&format!("palette-{at}"))

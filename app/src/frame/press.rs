@@ -1,5 +1,6 @@
 //! From key presses of the browser to actions.
 
+use crate::lean::effect;
 use crate::{
     keys::{Action, Keys, Press, action},
     urls::{use_go, use_scope},
@@ -19,7 +20,7 @@ const AFTER_G: Duration = Duration::from_millis(1200);
 pub fn listen() {
     let Some(keys) = use_context::<Keys>() else { return };
     let (scope, go) = (use_scope(), use_go());
-    Effect::new(move |_| {
+    effect(move || {
         let g = StoredValue::new(false);
         let go = go.clone();
         let handle = window_event_listener(ev::keydown, move |event| {

@@ -5,6 +5,7 @@ use super::{
     machine::{Command, Event, Machine, Status},
     sse,
 };
+use crate::lean::effect;
 use crate::{api, time::machine_now};
 use leptos::{logging::warn, prelude::*, task::spawn_local};
 use std::{cell::RefCell, rc::Rc, time::Duration};
@@ -224,7 +225,7 @@ pub(super) fn start(live: Live) {
     };
     // Only after hydration, and a moment later: by then the page has said what it looks at.
     let owner = Owner::current();
-    Effect::new(move |_| {
+    effect(move || {
         let owner = owner.clone();
         let later = move || owner.as_ref().map_or_else(begin, |owner| owner.with(begin));
         set_timeout(later, Duration::ZERO);

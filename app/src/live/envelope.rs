@@ -1,17 +1,9 @@
 //! Reads a live message. Its type is looked at first and its data read as just that; the derived way reads data of
 //! every type into a general value before, which costs time for a window and much wasm.
 
-use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::{Error, value::RawValue};
+use crate::json::{self, Error};
+use serde::Deserialize;
 use wire::{LiveMessage, Totals};
-
-#[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(rename = "type")]
-    kind: &'a str,
-    #[serde(borrow, default)]
-    data: Option<&'a RawValue>,
-}
 
 #[derive(Deserialize)]
 struct Hello {
@@ -34,26 +26,23 @@ struct Bye {
 /// # Errors
 /// It is none, or of a type that a newer server has.
 pub fn read(text: &str) -> Result<LiveMessage, Error> {
-    let Envelope { kind, data } = serde_json::from_str(text)?;
-    let json = data.map_or("null", RawValue::get);
-    fn of<T: DeserializeOwned>(json: &str) -> Result<T, Error> {
-        serde_json::from_str(json)
-    }
-    Ok(match kind {
-        "hello" => of(json).map(|Hello { now, heartbeat }| LiveMessage::Hello { now, heartbeat })?,
-        "totals" => LiveMessage::Totals(of::<Totals>(json)?),
-        "deck" => LiveMessage::Deck(of(json)?),
-        "deck-delta" => LiveMessage::DeckDelta(of(json)?),
-        "servers" => LiveMessage::Servers(of(json)?),
-        "servers-delta" => LiveMessage::ServersDelta(of(json)?),
-        "sets" => LiveMessage::Sets(of(json)?),
-        "set" => LiveMessage::Set(of(json)?),
-        "server" => LiveMessage::Server(of(json)?),
-        "batch" => LiveMessage::Batch(of(json)?),
-        "refused" => LiveMessage::Refused(of(json)?),
-        "heartbeat" => of(json).map(|Heartbeat { now }| LiveMessage::Heartbeat { now })?,
-        "bye" => of(json).map(|Bye { retry }| LiveMessage::Bye { retry })?,
-        other => return Err(serde::de::Error::custom(format_args!("a live message of type {other}"))),
+    json::read_tagged(text, |kind, data| {
+        Ok(match kind {
+            "hello" => data.read().map(|Hello { now, heartbeat }| LiveMessage::Hello { now, heartbeat })?,
+            "totals" => LiveMessage::Totals(data.read::<Totals>()?),
+            "deck" => LiveMessage::Deck(data.read()?),
+            "deck-delta" => LiveMessage::DeckDelta(data.read()?),
+            "servers" => LiveMessage::Servers(data.read()?),
+            "servers-delta" => LiveMessage::ServersDelta(data.read()?),
+            "sets" => LiveMessage::Sets(data.read()?),
+            "set" => LiveMessage::Set(data.read()?),
+            "server" => LiveMessage::Server(data.read()?),
+            "batch" => LiveMessage::Batch(data.read()?),
+            "refused" => LiveMessage::Refused(data.read()?),
+            "heartbeat" => data.read().map(|Heartbeat { now }| LiveMessage::Heartbeat { now })?,
+            "bye" => data.read().map(|Bye { retry }| LiveMessage::Bye { retry })?,
+            other => return Err(Error::Value(other.to_owned())),
+        })
     })
 }
 

@@ -14,6 +14,7 @@ mod sse;
 mod client;
 
 use crate::browser::InBrowser;
+use crate::lean::effect;
 use leptos::{logging::warn, prelude::*};
 pub use machine::Status;
 use wire::{ApiError, LiveMessage, Totals, View};
@@ -134,7 +135,7 @@ pub fn use_view(view: Signal<View>, on: impl Fn(LiveMessage) + 'static) {
     let mine = mine.unwrap_or_default();
     live.sink.update(|sink| *sink = Some((mine, Box::new(on))));
     // Setting it outside an effect would also run on the server, where nothing listens.
-    Effect::new(move |_| {
+    effect(move || {
         let view = view.get();
         if !matches!(view, View::Servers(_) | View::Deck(_)) && live.matched.with_untracked(Option::is_some) {
             live.matched.set(None);

@@ -3,7 +3,7 @@
 mod pieces;
 mod values;
 
-use crate::lean::{memo, part};
+use crate::lean::{effect, memo, part};
 use crate::{
     i18n::{group, use_words},
     keys::{Action, on_key},
@@ -221,7 +221,7 @@ pub fn FilterBox() -> impl IntoView {
         }
     };
     // The coloured text lies under the field, so it must be where the field has scrolled to.
-    Effect::new(move |_| {
+    effect(move || {
         text.track();
         if let Some(field) = input.get() {
             request_animation_frame(move || pieces::scroll_together(&field));

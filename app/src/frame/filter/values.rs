@@ -1,5 +1,6 @@
 //! Which values there are: what the page knows, and what the server is asked for while somebody types.
 
+use crate::lean::effect;
 use crate::{api, live::Live, urls::query};
 use leptos::{prelude::*, task::spawn_local};
 use std::{collections::HashMap, time::Duration};
@@ -31,7 +32,7 @@ impl Known {
     /// Knows what the live counters say.
     pub fn new(live: Live, ns: Memo<String>) -> Self {
         let known = Self { live, ns, answers: StoredValue::new(Answers::new()), arrived: RwSignal::new(0) };
-        Effect::new(move |_| {
+        effect(move || {
             ns.with(|_| ());
             known.answers.set_value(Answers::new());
         });

@@ -1,6 +1,6 @@
 //! What the palette offers, and which of it fits what was typed.
 
-use crate::{browser, drawer::Part, i18n::Words};
+use crate::{browser, drawer::Part, i18n::Words, json};
 use wire::{SetKey, SetRow};
 
 /// Recent filters kept.
@@ -120,7 +120,7 @@ pub fn find(all: Vec<Entry>, typed: &str) -> Vec<Entry> {
 
 /// Recent filters, newest first.
 pub fn recent() -> Vec<String> {
-    browser::stored("recent").and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    browser::stored("recent").and_then(|text| json::read(&text).ok()).unwrap_or_default()
 }
 
 /// Keeps a filter as the newest.

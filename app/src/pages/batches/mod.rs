@@ -4,7 +4,7 @@ mod one;
 
 pub use one::BatchPage;
 
-use crate::lean::{memo, part};
+use crate::lean::{each, memo, part};
 use crate::{
     api,
     data::initial,
@@ -132,7 +132,7 @@ fn List(batches: RwSignal<Option<Result<Vec<BatchView>, ApiError>>>) -> impl Int
                 </tr>
             </thead>
             <tbody>
-                <For each=move || names.get() key=String::clone children=row />
+                {each(move || names.get(), row)}
             </tbody>
         </table>
     }

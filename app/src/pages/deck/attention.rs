@@ -1,5 +1,6 @@
 //! Deck page, "needs a hand": what is wrong and why, with a way to it.
 
+use crate::lean::memo;
 use crate::{
     i18n::use_words,
     live::use_live,
@@ -18,7 +19,7 @@ const SUGGESTS: (&str, &str) = ("not-leaving", "to");
 #[component]
 pub fn NeedsAHand() -> impl IntoView {
     let (words, live) = (use_words(), use_live());
-    let list = Memo::new(move |_| live.totals.with(|totals| totals.attention.clone()));
+    let list = memo(move || live.totals.with(|totals| totals.attention.clone()));
     let items = move || list.get().into_iter().map(|item| view! { <Item item /> }).collect_view();
     view! {
         <aside class="attn" aria-label=words.t("deck.attn.title")>

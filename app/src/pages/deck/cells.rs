@@ -9,6 +9,7 @@ use super::{
     overlay::Overlay,
     state::Deck,
 };
+use crate::lean::{each, effect, memo};
 use crate::{
     i18n::use_words,
     urls::{self, use_go},
@@ -185,14 +186,14 @@ pub fn Cells(
     let focused = RwSignal::new(false);
 
     // What a screen reader hears about the cursor.
-    Effect::new(move |_| {
+    effect(move || {
         let Some(told) = deck.cursor.get().and_then(|cell| deck.tell(cell)) else { return };
         let selected = if deck.selection.contains(&told.key) { words.t("deck.cell.selected") } else { "" };
         let state = if told.state.is_empty() { "Unknown".to_owned() } else { told.state };
         said.set(format!("{}, {state}, {} {selected}", told.key.name, told.ops));
     });
     // The cursor stays in sight.
-    Effect::new(move |_| {
+    effect(move || {
         deck.cursor.track();
         if let (true, Some(spot)) = (focused.get_untracked(), spot.get_untracked()) {
             let options = web_sys::ScrollIntoViewOptions::new();
@@ -204,7 +205,7 @@ pub fn Cells(
     let place = move |cell: Option<Cell>| cell.and_then(|cell| deck.plan.with(|plan| plan.rect(cell)));
     let px = |value: f64| format!("{value}px");
     let cursor_at = move || place(deck.cursor.get());
-    let headers = Memo::new(move |_| {
+    let headers = memo(move || {
         deck.shot.with(|shot| {
             shot.iter().flat_map(|shot| &shot.deck.sets).map(|set| set.key.clone()).collect::<Vec<_>>()
         })
@@ -232,7 +233,10 @@ pub fn Cells(
                 on:focus=move |_| { focused.set(true); focus(); }
                 on:blur=move |_| focused.set(false)
             ></div>
-            <For each=move || headers.get().into_iter().enumerate() key=Clone::clone children=move |(index, key)| view! { <Heading deck index key /> } />
+            {each(
+                move || headers.get().into_iter().enumerate().collect(),
+                move |(index, key)| view! { <Heading deck index key /> },
+            )}
             <div
                 class="deck-cursor"
                 node_ref=spot

@@ -1,6 +1,7 @@
 //! Deck page, heading: the name and figures of one deck, above its cells.
 
 use super::{layout::Place, look, state::Deck, twin};
+use crate::lean::memo;
 use crate::{
     i18n::{group, use_words},
     pages::sets::mix::MixBar,
@@ -23,8 +24,8 @@ pub fn Heading(
     key: SetKey,
 ) -> impl IntoView {
     let words = use_words();
-    let place = Memo::new(move |_| deck.plan.with(|plan| plan.decks.get(index).copied()));
-    let figures = Memo::new(move |_| {
+    let place = memo(move || deck.plan.with(|plan| plan.decks.get(index).copied()));
+    let figures = memo(move || {
         deck.shot.with(|shot| {
             let deck = &shot.as_ref()?.deck;
             let set = deck.sets.get(index)?;

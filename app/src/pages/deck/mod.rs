@@ -26,6 +26,7 @@ mod wires;
 pub use tiles::History;
 pub(crate) use tools::Swatch;
 
+use crate::lean::{effect, memo, part};
 use crate::{
     i18n::use_words,
     live::use_live,
@@ -69,10 +70,10 @@ pub fn DeckPage() -> impl IntoView {
     let deck = state::Deck::new();
     // Effects run only in the browser: there the cells take the place of the table.
     let alive = RwSignal::new(false);
-    Effect::new(move |_| alive.set(true));
-    let error = Memo::new(move |_| live.refused.get().or_else(|| deck.error.get()));
-    let trouble = Memo::new(move |_| live.totals.with(|totals| totals.trouble.clone()));
-    let shown = Memo::new(move |_| {
+    effect(move || alive.set(true));
+    let error = memo(move || live.refused.get().or_else(|| deck.error.get()));
+    let trouble = memo(move || live.totals.with(|totals| totals.trouble.clone()));
+    let shown = memo(move || {
         deck.summary.with(|summary| match summary {
             None if error.with(Option::is_some) => Shown::Error,
             None => Shown::Loading,
@@ -114,9 +115,9 @@ pub fn DeckPage() -> impl IntoView {
                         <tools::Legend deck />
                     </Show>
                     // A filter that is refused while it is typed leaves the last deck where it is.
-                    {move || error.get().filter(|_| shown.get() != Shown::Error).map(|error| view! {
+                    {part(move || error.get().filter(|_| shown.get() != Shown::Error).map(|error| view! {
                         <p class="warn bad" role="status">{words.reason(&error.reason)}</p>
-                    })}
+                    }))}
                     {body}
                 </div>
                 <attention::NeedsAHand />

@@ -6,6 +6,7 @@ use super::{
     look::By,
     state::Deck,
 };
+use crate::lean::{memo, part};
 use crate::{
     i18n::use_words,
     parts::{OpsMark, StateMark},
@@ -32,7 +33,7 @@ pub fn Overlay(
 ) -> impl IntoView {
     let words = use_words();
     let place = move |cell: Option<Cell>| cell.and_then(|cell| deck.plan.with(|plan| plan.rect(cell)));
-    let hover = Memo::new(move |_| place(deck.hover.get()));
+    let hover = memo(move || place(deck.hover.get()));
     let region = move |area: Rect| {
         let count: usize =
             deck.plan.with(|plan| plan.region(area)).into_iter().map(|(_, run)| run.len()).sum();
@@ -57,7 +58,7 @@ pub fn Overlay(
             style:width=move || hover.get().map(|rect| px(rect.right - rect.left))
             style:height=move || hover.get().map(|rect| px(rect.bottom - rect.top))
         ></div>
-        {move || deck.drag.get().map(region)}
+        {part(move || deck.drag.get().map(region))}
         <Tip deck focused root />
     }
 }
@@ -66,12 +67,12 @@ pub fn Overlay(
 #[component]
 fn Tip(deck: Deck, focused: RwSignal<bool>, root: NodeRef<Div>) -> impl IntoView {
     let words = use_words();
-    let cell = Memo::new(move |_| {
+    let cell = memo(move || {
         let at_cursor = || deck.cursor.get().filter(|_| focused.get());
         deck.hover.get().or_else(at_cursor).filter(|_| deck.drag.with(Option::is_none))
     });
-    let told = Memo::new(move |_| cell.get().and_then(|cell| deck.tell(cell)));
-    let spot = Memo::new(move |_| {
+    let told = memo(move || cell.get().and_then(|cell| deck.tell(cell)));
+    let spot = memo(move || {
         let rect = cell.get().and_then(|cell| deck.plan.with(|plan| plan.rect(cell)))?;
         let left = (rect.left + 4.0).min(deck.plan.with(|plan| f64::from(plan.width)) - TIP.0).max(0.0);
         // Above the cell when there is no room left below it in the window.

@@ -5,6 +5,7 @@ use super::{
     look::{self, By, Told},
     summary::Summary,
 };
+use crate::lean::memo;
 use crate::{
     data::initial,
     live::{seed_matched, use_view},
@@ -64,8 +65,8 @@ impl Deck {
     pub fn new() -> Self {
         let scope = use_scope();
         let map = use_query_map();
-        let by = Memo::new(move |_| By::parse(&map.with(|map| map.get("by").unwrap_or_default())));
-        let as_table = Memo::new(move |_| map.with(|map| map.get("as").as_deref() == Some("table")));
+        let by = memo(move || By::parse(&map.with(|map| map.get("by").unwrap_or_default())));
+        let as_table = memo(move || map.with(|map| map.get("as").as_deref() == Some("table")));
         let query = move || DeckQuery { q: scope.q.get(), ns: scope.ns.get(), by: by.get().word() };
 
         let first = {
@@ -82,7 +83,7 @@ impl Deck {
         }
         let (shot, zoom, room) =
             (RwSignal::new(None::<Shot>), RwSignal::new(Zoom::default()), RwSignal::new((0, 0)));
-        let plan = Memo::new(move |_| {
+        let plan = memo(move || {
             let (width, height) = room.get();
             let counts: Vec<u32> = shot.with(|shot| {
                 shot.iter().flat_map(|shot| &shot.deck.sets).map(|set| set.ids.len() as u32).collect()

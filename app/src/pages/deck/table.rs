@@ -2,6 +2,7 @@
 //! everybody else can switch to it.
 
 use super::{state::Deck, twin::Line};
+use crate::lean::{each, memo, part};
 use crate::{
     i18n::{group, use_words},
     parts::StateMark,
@@ -35,13 +36,12 @@ pub fn Table(
     aside: Signal<bool>,
 ) -> impl IntoView {
     let words = use_words();
-    let twin = Memo::new(move |_| {
+    let twin = memo(move || {
         deck.summary.with(|summary| summary.as_ref().map(|s| s.twin.clone()).unwrap_or_default())
     });
-    let states = Memo::new(move |_| twin.with(|twin| twin.states.clone()));
-    let keys = Memo::new(move |_| {
-        twin.with(|twin| twin.lines.iter().map(|line| line.key.clone()).collect::<Vec<_>>())
-    });
+    let states = memo(move || twin.with(|twin| twin.states.clone()));
+    let keys =
+        memo(move || twin.with(|twin| twin.lines.iter().map(|line| line.key.clone()).collect::<Vec<_>>()));
     let tab = move || aside.get().then_some("-1");
     let link = move |key: SetKey, state: Option<String>, count: u32| {
         if count == 0 {
@@ -53,9 +53,8 @@ pub fn Table(
     };
     let row = move |key: SetKey| {
         let wanted_key = key.clone();
-        let line = Memo::new(move |_| {
-            twin.with(|twin| twin.lines.iter().find(|line| line.key == wanted_key).cloned())
-        });
+        let line =
+            memo(move || twin.with(|twin| twin.lines.iter().find(|line| line.key == wanted_key).cloned()));
         let head = if key.name.is_empty() {
             view! { <span class="soft">{words.t("deck.noSet")}</span> }.into_any()
         } else {
@@ -90,16 +89,16 @@ pub fn Table(
                         <th scope="col">{words.t("deck.as.set")}</th>
                         <th scope="col" class="num">{words.t("deck.as.servers")}</th>
                         <th scope="col" class="num">{words.t("deck.as.wanted")}</th>
-                        {move || states.get().into_iter().map(|state| view! {
+                        {part(move || states.get().into_iter().map(|state| view! {
                             <th scope="col" class="num"><StateMark state /></th>
-                        }).collect_view()}
+                        }).collect_view())}
                     </tr>
                 </thead>
                 // New columns make new rows: their cells are counted by column.
-                {move || {
+                {part(move || {
                     states.track();
-                    view! { <tbody><For each=move || keys.get() key=Clone::clone children=row /></tbody> }
-                }}
+                    view! { <tbody>{each(move || keys.get(), row)}</tbody> }
+                })}
             </table>
         </div>
     }

@@ -1,6 +1,7 @@
 //! Deck page, tiles: totals with the line of the last hour as this tab saw it.
 
 use super::history::Series;
+use crate::lean::{effect, memo};
 use crate::{
     i18n::{group, use_words},
     live::use_live,
@@ -83,7 +84,7 @@ impl History {
         let live = use_live();
         let series = RwSignal::new(vec![Series::default(); KINDS.len()]);
         // Effects run only in the browser; the server has no history.
-        Effect::new(move |_| {
+        effect(move || {
             let now = live.now.get() as f64 / 1000.0;
             live.totals.with(|totals| {
                 series.update(|series| {
@@ -105,9 +106,9 @@ pub fn Tiles() -> impl IntoView {
     let (words, live, scope) = (use_words(), use_live(), use_scope());
     let history = use_context::<History>();
     let tile = move |(at, kind): (usize, &'static Kind)| {
-        let value = Memo::new(move |_| live.totals.with(|totals| (kind.value)(totals)));
+        let value = memo(move || live.totals.with(|totals| (kind.value)(totals)));
         let label = words.find(kind.label).unwrap_or(kind.label);
-        let path = Memo::new(move |_| {
+        let path = memo(move || {
             history.and_then(|history| {
                 history.0.with(|all| all.get(at).and_then(|one| one.path(LINE.0, LINE.1)))
             })
@@ -140,7 +141,7 @@ pub fn Tiles() -> impl IntoView {
             None => body().into_any(),
         };
         // Players are no number of their own when nobody counts them.
-        let absent = Memo::new(move |_| kind.q.is_none() && value.get().is_none());
+        let absent = memo(move || kind.q.is_none() && value.get().is_none());
         view! {
             <Show when=move || !absent.get()>
                 <div class="tile">{inside()} {line}</div>

@@ -6,6 +6,7 @@ use super::{
     state::Deck,
     summary,
 };
+use crate::lean::{effect, memo};
 use crate::{
     i18n::{group, use_words},
     parts::{Icon, ops_icon},
@@ -112,7 +113,7 @@ fn LabelChoice(deck: Deck, open: RwSignal<bool>) -> impl IntoView {
             go.with_value(|go| go(to.trim_start_matches("./"), false));
         }
     };
-    Effect::new(move |_| {
+    effect(move || {
         if let Some(input) = input.get() {
             let _ = input.focus();
         }
@@ -158,7 +159,7 @@ fn Entry(deck: Deck, field: String, value: String, count: u32, children: Childre
             .into_any();
     }
     let (for_href, for_state) = ((field.clone(), value.clone()), (field, value));
-    let asked = Memo::new(move |_| {
+    let asked = memo(move || {
         deck.scope.q.with(|q| filter::parse(q).is_ok_and(|q| q.has_term(&for_state.0, &for_state.1)))
     });
     // A value that the language has no word for (there is none today) leaves the filter as it is.
@@ -189,7 +190,7 @@ pub fn Legend(
     let shown_by = move || {
         deck.shot.with(|shot| shot.as_ref().map(|shot| shot.by.clone())).unwrap_or_else(|| deck.by.get())
     };
-    let categories = Memo::new(move |_| {
+    let categories = memo(move || {
         let by = shown_by();
         let field = by.word();
         let asked = deck.scope.q.with(|q| filter::parse(q).ok());
@@ -231,7 +232,7 @@ pub fn Legend(
             {idle.then(|| view! { <li class="note"><Swatch tone=Tone::IDLE /> {words.t("deck.legend.idle")}</li> })}
         }
     };
-    let marks = Memo::new(move |_| {
+    let marks = memo(move || {
         deck.summary.with(|summary| summary.as_ref().map(|s| s.ops.clone()).unwrap_or_default())
     });
     let ops = move || {

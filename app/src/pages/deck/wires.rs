@@ -6,6 +6,7 @@ use super::{
     stage::Handle,
     state::{Deck, Shot},
 };
+use crate::lean::{effect, memo};
 use leptos::{html::Div, leptos_dom::helpers::window_event_listener, prelude::*, web_sys};
 use wasm_bindgen::{JsCast, closure::Closure};
 
@@ -20,7 +21,7 @@ pub fn connect(deck: Deck, root: NodeRef<Div>, layer: NodeRef<Div>) {
     let watchers = StoredValue::new_local(None::<Watchers>);
 
     // The stage and its watchers begin when the elements are there.
-    Effect::new(move |_| {
+    effect(move || {
         let (Some(root), Some(layer)) = (root.get(), layer.get()) else { return };
         let root: web_sys::HtmlElement = root.into();
         let handle = Handle::new(layer.into());
@@ -30,7 +31,7 @@ pub fn connect(deck: Deck, root: NodeRef<Div>, layer: NodeRef<Div>) {
     });
 
     // Looking up thousands of selected keys is worth it only when selection or membership changed.
-    let chosen = Memo::new(move |_| {
+    let chosen = memo(move || {
         deck.members.track();
         deck.selection.with(|keys| {
             deck.shot.with_untracked(|shot| {
@@ -38,7 +39,7 @@ pub fn connect(deck: Deck, root: NodeRef<Div>, layer: NodeRef<Div>) {
             })
         })
     });
-    Effect::new(move |_| {
+    effect(move || {
         let plan = deck.plan.get();
         // The stage exists before the first measured plan does.
         let Some(handle) = stage.get_value() else { return };

@@ -1,5 +1,6 @@
 //! Server page, containers: which image runs, where it comes from, what is on its way.
 
+use crate::lean::{each, memo};
 use crate::{
     i18n::{group, use_words},
     parts::{Tag, TagKind},
@@ -45,13 +46,12 @@ pub fn Containers(
     containers: Signal<Vec<ContainerDetail>>,
 ) -> impl IntoView {
     let words = use_words();
-    let names = Memo::new(move |_| {
-        containers.with(|list| list.iter().map(|one| one.name.clone()).collect::<Vec<_>>())
-    });
+    let names =
+        memo(move || containers.with(|list| list.iter().map(|one| one.name.clone()).collect::<Vec<_>>()));
     let line = move |name: String| {
         let wanted = name.clone();
         let container =
-            Memo::new(move |_| containers.with(|list| list.iter().find(|one| one.name == wanted).cloned()));
+            memo(move || containers.with(|list| list.iter().find(|one| one.name == wanted).cloned()));
         view! { <Line name container /> }
     };
     view! {
@@ -64,7 +64,7 @@ pub fn Containers(
                 when=move || names.with(|names| !names.is_empty())
                 fallback=move || view! { <p class="calm">{words.t("server.containers.none")}</p> }
             >
-                <For each=move || names.get() key=Clone::clone children=line />
+                {each(move || names.get(), line)}
             </Show>
         </section>
     }
@@ -76,7 +76,7 @@ fn Line(name: String, container: Memo<Option<ContainerDetail>>) -> impl IntoView
     let image = move |pick: fn(&ContainerDetail) -> &String| {
         container.with(|one| one.as_ref().map(|one| pick(one).clone()).unwrap_or_default())
     };
-    let kind = Memo::new(move |_| container.with(|one| one.as_ref().map_or(Source::Unknown, source)));
+    let kind = memo(move || container.with(|one| one.as_ref().map_or(Source::Unknown, source)));
     let step = move |label: &'static str, pick: fn(&ContainerDetail) -> &String, tag: TagKind| {
         let text = image(pick);
         let body = if text.is_empty() {

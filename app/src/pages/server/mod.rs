@@ -4,6 +4,7 @@ mod containers;
 pub mod tables;
 pub mod yaml;
 
+use crate::lean::{memo, part};
 use crate::{
     data::initial,
     drawer::{Part, use_drawer},
@@ -23,7 +24,7 @@ use yaml::{Yaml, YamlButton, YamlPanel};
 /// The key in the address, if it is one.
 fn key_of_url() -> Memo<Option<ServerKey>> {
     let params = use_params_map();
-    Memo::new(move |_| {
+    memo(move || {
         params.with(|params| {
             let part = |name: &str| params.get(name).unwrap_or_default();
             format!("{}/{}/{}", part("family"), part("ns"), part("name")).parse().ok()
@@ -75,9 +76,9 @@ pub fn ServerPage() -> impl IntoView {
         }
         key
     });
-    let error = Memo::new(move |_| live.refused.get().or_else(|| refused.get()));
-    let has = Memo::new(move |_| detail.with(Option::is_some));
-    let shown = Memo::new(move |_| {
+    let error = memo(move || live.refused.get().or_else(|| refused.get()));
+    let has = memo(move || detail.with(Option::is_some));
+    let shown = memo(move || {
         if error.with(Option::is_some) {
             Shown::Error
         } else if has.get() {
@@ -107,7 +108,7 @@ pub fn ServerPage() -> impl IntoView {
 #[component]
 fn Whole(detail: RwSignal<Option<ServerDetail>>, gone: RwSignal<bool>) -> impl IntoView {
     let (words, scope) = (use_words(), use_scope());
-    let row = Memo::new(move |_| detail.with(|detail| detail.as_ref().map(|detail| detail.row.clone())));
+    let row = memo(move || detail.with(|detail| detail.as_ref().map(|detail| detail.row.clone())));
     let Some(first) = row.get_untracked() else { return ().into_any() };
     let key = StoredValue::new(first.key.clone());
     let yaml = Yaml::new(Signal::derive(move || format!("api/v1/gameservers/{}/yaml", key.get_value())));
@@ -117,23 +118,19 @@ fn Whole(detail: RwSignal<Option<ServerDetail>>, gone: RwSignal<bool>) -> impl I
     let of = move |pick: fn(&ServerDetail) -> usize| detail.with(|detail| detail.as_ref().map_or(0, pick));
     let list =
         move || detail.with(|detail| detail.as_ref().map(|detail| detail.why.clone()).unwrap_or_default());
-    let why = Memo::new(move |_| list());
-    let addresses = Memo::new(move |_| {
-        detail.with(|detail| detail.as_ref().map(|d| d.addresses.clone()).unwrap_or_default())
-    });
-    let annotations = Memo::new(move |_| {
+    let why = memo(list);
+    let addresses =
+        memo(move || detail.with(|detail| detail.as_ref().map(|d| d.addresses.clone()).unwrap_or_default()));
+    let annotations = memo(move || {
         detail.with(|detail| detail.as_ref().map(|d| d.annotations.clone()).unwrap_or_default())
     });
-    let containers = Memo::new(move |_| {
-        detail.with(|detail| detail.as_ref().map(|d| d.containers.clone()).unwrap_or_default())
-    });
-    let conditions = Memo::new(move |_| {
-        detail.with(|detail| detail.as_ref().map(|d| d.conditions.clone()).unwrap_or_default())
-    });
-    let events = Memo::new(move |_| {
-        detail.with(|detail| detail.as_ref().map(|d| d.events.clone()).unwrap_or_default())
-    });
-    let set = Memo::new(move |_| row.with(|row| row.as_ref().and_then(ServerRow::set_key)));
+    let containers =
+        memo(move || detail.with(|detail| detail.as_ref().map(|d| d.containers.clone()).unwrap_or_default()));
+    let conditions =
+        memo(move || detail.with(|detail| detail.as_ref().map(|d| d.conditions.clone()).unwrap_or_default()));
+    let events =
+        memo(move || detail.with(|detail| detail.as_ref().map(|d| d.events.clone()).unwrap_or_default()));
+    let set = memo(move || row.with(|row| row.as_ref().and_then(ServerRow::set_key)));
     let to_set = move || {
         set.get().map(|set| {
             let path = urls::set(&set);
@@ -162,7 +159,7 @@ fn Whole(detail: RwSignal<Option<ServerDetail>>, gone: RwSignal<bool>) -> impl I
             <Show when=move || why.with(|why| !why.is_empty())>
                 <section class="card why">
                     <header><h2>{words.t("server.why")}</h2></header>
-                    <ul>{move || why.get().into_iter().map(|reason| view! { <li><Reasoned reason /></li> }).collect_view()}</ul>
+                    <ul>{part(move || why.get().into_iter().map(|reason| view! { <li><Reasoned reason /></li> }).collect_view())}</ul>
                 </section>
             </Show>
             <YamlPanel yaml />
@@ -173,9 +170,9 @@ fn Whole(detail: RwSignal<Option<ServerDetail>>, gone: RwSignal<bool>) -> impl I
                         <section class="card">
                             <header><h2>{words.t("server.addresses")}</h2></header>
                             <dl class="facts">
-                                {move || addresses.get().into_iter().map(|(label, text)| view! {
+                                {part(move || addresses.get().into_iter().map(|(label, text)| view! {
                                     <div><dt>{label}</dt><dd class="mono">{text.clone()} <CopyButton text /></dd></div>
-                                }).collect_view()}
+                                }).collect_view())}
                             </dl>
                         </section>
                     </Show>
@@ -184,9 +181,9 @@ fn Whole(detail: RwSignal<Option<ServerDetail>>, gone: RwSignal<bool>) -> impl I
                         <details class="card">
                             <summary><h2>{words.t("server.annotations")}</h2> <span class="faint">{move || group(of(|d| d.annotations.len()) as u64)}</span></summary>
                             <dl class="facts long">
-                                {move || annotations.get().into_iter().map(|(name, value)| view! {
+                                {part(move || annotations.get().into_iter().map(|(name, value)| view! {
                                     <div><dt class="mono">{name}</dt><dd class="mono">{value}</dd></div>
-                                }).collect_view()}
+                                }).collect_view())}
                             </dl>
                         </details>
                     </Show>
@@ -219,7 +216,7 @@ fn ChangeButton(key: ServerKey, #[prop(into)] off: Signal<bool>) -> impl IntoVie
 fn Facts(row: Memo<Option<ServerRow>>, set: Memo<Option<wire::SetKey>>) -> impl IntoView {
     let (words, scope) = (use_words(), use_scope());
     let text = move |pick: fn(&ServerRow) -> String| {
-        Memo::new(move |_| row.with(|row| row.as_ref().map(pick).unwrap_or_default()))
+        memo(move || row.with(|row| row.as_ref().map(pick).unwrap_or_default()))
     };
     // A fact that is empty is a dash: the list keeps its shape.
     let plain = move |label: &'static str, pick: fn(&ServerRow) -> String| {
@@ -290,8 +287,7 @@ fn Facts(row: Memo<Option<ServerRow>>, set: Memo<Option<wire::SetKey>>) -> impl 
 #[component]
 fn Labels(row: Memo<Option<ServerRow>>) -> impl IntoView {
     let (words, scope) = (use_words(), use_scope());
-    let labels =
-        Memo::new(move |_| row.with(|row| row.as_ref().map(|row| row.labels.clone()).unwrap_or_default()));
+    let labels = memo(move || row.with(|row| row.as_ref().map(|row| row.labels.clone()).unwrap_or_default()));
     let chips = move || {
         labels
             .get()

@@ -4,7 +4,7 @@ use super::{
     columns::{Layout, WIDTHS},
     keep,
 };
-use crate::lean::memo;
+use crate::lean::{each, memo};
 use crate::{i18n::use_words, parts::Icon};
 use leptos::prelude::*;
 
@@ -78,7 +78,7 @@ pub fn Chooser(layout: RwSignal<Layout>) -> impl IntoView {
             </summary>
             <div class="sheet-over">
                 <ul>
-                    <For each=move || order.get() key=|column| *column children=line />
+                    {each(move || order.get(), line)}
                 </ul>
                 <button type="button" on:click=move |_| change(&|layout| *layout = Layout::default())>
                     {words.t("servers.columns.reset")}

@@ -1,5 +1,6 @@
 //! The columns of the table: which there are, and how this browser wants them. Pure.
 
+use crate::json;
 use serde::{Deserialize, Serialize};
 use wire::{ServerRow, SortKey};
 
@@ -195,9 +196,8 @@ impl Layout {
     /// Reads what was kept; columns that are new since then come last, unknown ones are passed over, and fixed ones
     /// stand where they must.
     pub fn read(text: &str) -> Self {
-        let kept: Vec<serde_json::Value> = serde_json::from_str(text).unwrap_or_default();
         let mut columns: Vec<Wanted> = Vec::new();
-        for wanted in kept.into_iter().filter_map(|value| serde_json::from_value::<Wanted>(value).ok()) {
+        for wanted in json::read_each::<Wanted>(text) {
             if !columns.iter().any(|other| other.column == wanted.column) {
                 columns.push(Wanted { width: wanted.width.clamp(WIDTHS.0, WIDTHS.1), ..wanted });
             }

@@ -5,6 +5,7 @@ use super::{
     server_path,
     strip::{self, Block},
 };
+use crate::lean::{each, memo};
 use crate::{
     i18n::{Words, group, use_words},
     parts::state_class,
@@ -73,8 +74,8 @@ pub fn Ids<V: IntoView + 'static>(
     head: impl Fn() -> V + Send + 'static,
 ) -> impl IntoView {
     let words = use_words();
-    let blocks = Memo::new(move |_| cells.with(|cells| strip::blocks(cells)));
-    let figures = Memo::new(move |_| cells.with(|cells| strip::figures(cells)));
+    let blocks = memo(move || cells.with(|cells| strip::blocks(cells)));
+    let figures = memo(move || cells.with(|cells| strip::figures(cells)));
     let summary = move || {
         if more.get() > 0 {
             return String::new();
@@ -93,13 +94,13 @@ pub fn Ids<V: IntoView + 'static>(
         parts.join(" · ")
     };
     // A block is known by its first id; how many there are decides whether they fold.
-    let keys = Memo::new(move |_| {
+    let keys = memo(move || {
         blocks.with(|blocks| blocks.iter().map(|block| block.first / strip::BLOCK).collect::<Vec<_>>())
     });
-    let open_all = Memo::new(move |_| cells.with(|cells| cells.len() <= strip::OPEN_ALL));
-    let many = Memo::new(move |_| keys.with(|keys| keys.len() > 1));
+    let open_all = memo(move || cells.with(|cells| cells.len() <= strip::OPEN_ALL));
+    let many = memo(move || keys.with(|keys| keys.len() > 1));
     let block = move |key: u32| {
-        let block = Memo::new(move |_| {
+        let block = memo(move || {
             blocks.with(|blocks| blocks.iter().find(|block| block.first / strip::BLOCK == key).cloned())
         });
         view! { <Fold block cells marked many open_first=open_all.get_untracked() || key == 0 /> }
@@ -110,7 +111,7 @@ pub fn Ids<V: IntoView + 'static>(
             <span class="faint">{summary}</span>
         </header>
         {head()}
-        <For each=move || keys.get() key=|key| *key children=block />
+        {each(move || keys.get(), block)}
         <Show when=move || more.get() != 0>
             <p class="faint">{move || words.n("sets.ids.more", more.get() as u64)}</p>
         </Show>
@@ -134,7 +135,7 @@ fn Fold(
 ) -> impl IntoView {
     let (words, scope) = (use_words(), use_scope());
     let open = RwSignal::new(open_first);
-    let list = Memo::new(move |_| {
+    let list = memo(move || {
         let Some(block) = block.get() else { return Vec::new() };
         marked.with(|marked| {
             cells.with(|cells| {
@@ -162,7 +163,7 @@ fn Fold(
     };
     let strip = move || {
         view! {
-            <div class=class><For each=move || list.get() key=Clone::clone children=cell /></div>
+            <div class=class>{each(move || list.get(), cell)}</div>
         }
     };
     let head = move || {

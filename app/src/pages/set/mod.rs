@@ -4,6 +4,7 @@ mod ids;
 mod scale;
 mod strip;
 
+use crate::lean::{memo, part};
 use crate::{
     data::initial,
     drawer::{Part, use_drawer},
@@ -32,7 +33,7 @@ const FIRST_CELLS: usize = 500;
 /// The key in the address, if it is one.
 fn key_of_url() -> Memo<Option<SetKey>> {
     let params = use_params_map();
-    Memo::new(move |_| {
+    memo(move || {
         params.with(|params| {
             let part = |name: &str| params.get(name).unwrap_or_default();
             format!("{}/{}/{}", part("family"), part("ns"), part("name")).parse().ok()
@@ -96,9 +97,9 @@ pub fn SetPage() -> impl IntoView {
         }
         key
     });
-    let error = Memo::new(move |_| live.refused.get().or_else(|| refused.get()));
-    let has = Memo::new(move |_| detail.with(Option::is_some));
-    let shown = Memo::new(move |_| {
+    let error = memo(move || live.refused.get().or_else(|| refused.get()));
+    let has = memo(move || detail.with(Option::is_some));
+    let shown = memo(move || {
         if error.with(Option::is_some) {
             Shown::Error
         } else if has.get() {
@@ -128,22 +129,19 @@ pub fn SetPage() -> impl IntoView {
 #[component]
 fn Whole(detail: RwSignal<Option<SetDetail>>, gone: RwSignal<bool>, more: RwSignal<usize>) -> impl IntoView {
     let (words, scope) = (use_words(), use_scope());
-    let row = Memo::new(move |_| detail.with(|detail| detail.as_ref().map(|detail| detail.row.clone())));
+    let row = memo(move || detail.with(|detail| detail.as_ref().map(|detail| detail.row.clone())));
     let Some(first) = row.get_untracked() else { return ().into_any() };
     let key = first.key;
     let at = StoredValue::new(key.clone());
     let yaml = Yaml::new(Signal::derive(move || format!("api/v1/gameserversets/{}/yaml", at.get_value())));
     let cells =
-        Memo::new(move |_| detail.with(|detail| detail.as_ref().map(|d| d.ids.clone()).unwrap_or_default()));
-    let conditions = Memo::new(move |_| {
-        detail.with(|detail| detail.as_ref().map(|d| d.conditions.clone()).unwrap_or_default())
-    });
-    let events = Memo::new(move |_| {
-        detail.with(|detail| detail.as_ref().map(|d| d.events.clone()).unwrap_or_default())
-    });
+        memo(move || detail.with(|detail| detail.as_ref().map(|d| d.ids.clone()).unwrap_or_default()));
+    let conditions =
+        memo(move || detail.with(|detail| detail.as_ref().map(|d| d.conditions.clone()).unwrap_or_default()));
+    let events =
+        memo(move || detail.with(|detail| detail.as_ref().map(|d| d.events.clone()).unwrap_or_default()));
     let problem = move || row.with(|row| row.as_ref().and_then(|row| row.problem.clone()));
-    let states =
-        Memo::new(move |_| row.with(|row| row.as_ref().map(|row| row.states.clone()).unwrap_or_default()));
+    let states = memo(move || row.with(|row| row.as_ref().map(|row| row.states.clone()).unwrap_or_default()));
     let marked = RwSignal::new(Marked::default());
     let for_states = key.clone();
     let state_links = move || {
@@ -196,7 +194,7 @@ fn Whole(detail: RwSignal<Option<SetDetail>>, gone: RwSignal<bool>, more: RwSign
             <Show when=move || gone.get()>
                 <p class="warn bad" role="status">{words.t("sets.gone")}</p>
             </Show>
-            {move || problem().map(|reason| view! { <p class="warn" role="status">{words.reason(&reason)}</p> })}
+            {part(move || problem().map(|reason| view! { <p class="warn" role="status">{words.reason(&reason)}</p> }))}
             <YamlPanel yaml />
             <div class="cols">
                 <div>
@@ -221,7 +219,7 @@ fn Whole(detail: RwSignal<Option<SetDetail>>, gone: RwSignal<bool>, more: RwSign
 #[component]
 fn Revisions(detail: RwSignal<Option<SetDetail>>) -> impl IntoView {
     let (words, scope) = (use_words(), use_scope());
-    let figures = Memo::new(move |_| {
+    let figures = memo(move || {
         detail.with(|detail| {
             let detail = detail.as_ref()?;
             Some((
@@ -287,16 +285,15 @@ fn Revisions(detail: RwSignal<Option<SetDetail>>) -> impl IntoView {
 #[component]
 fn Template(detail: RwSignal<Option<SetDetail>>) -> impl IntoView {
     let words = use_words();
-    let template = Memo::new(move |_| {
-        detail.with(|detail| detail.as_ref().map(|d| d.template.clone()).unwrap_or_default())
-    });
+    let template =
+        memo(move || detail.with(|detail| detail.as_ref().map(|d| d.template.clone()).unwrap_or_default()));
     view! {
         <section class="card">
             <header><h2>{words.t("sets.template")}</h2></header>
             <dl class="facts lines">
-                {move || template.get().into_iter().map(|(name, image)| view! {
+                {part(move || template.get().into_iter().map(|(name, image)| view! {
                     <div><dt class="mono">{name}</dt><dd><Tag text=image /></dd></div>
-                }).collect_view()}
+                }).collect_view())}
             </dl>
         </section>
     }
@@ -307,7 +304,7 @@ fn Template(detail: RwSignal<Option<SetDetail>>) -> impl IntoView {
 fn Facts(detail: RwSignal<Option<SetDetail>>) -> impl IntoView {
     let words = use_words();
     let fact = move |label: &'static str, pick: fn(&SetDetail) -> String| {
-        let text = Memo::new(move |_| detail.with(|detail| detail.as_ref().map(pick).unwrap_or_default()));
+        let text = memo(move || detail.with(|detail| detail.as_ref().map(pick).unwrap_or_default()));
         view! {
             <div>
                 <dt>{label}</dt>

@@ -2,6 +2,7 @@
 
 pub mod mix;
 
+use crate::lean::{each, memo, part};
 use crate::{
     data::initial,
     i18n::{Words, group, use_words},
@@ -96,14 +97,14 @@ pub fn SetsPage() -> impl IntoView {
             rows.set(Some(new));
         }
     });
-    let error = Memo::new(move |_| live.refused.get().or_else(|| error.get()));
-    let trouble = Memo::new(move |_| live.totals.with(|totals| totals.trouble.clone()));
-    let keys = Memo::new(move |_| {
+    let error = memo(move || live.refused.get().or_else(|| error.get()));
+    let trouble = memo(move || live.totals.with(|totals| totals.trouble.clone()));
+    let keys = memo(move || {
         rows.with(|rows| rows.as_ref().map(|rows| rows.iter().map(|row| row.key.clone()).collect::<Vec<_>>()))
     });
     let line = move |key: SetKey| {
         let wanted = key.clone();
-        let row = Memo::new(move |_| {
+        let row = memo(move || {
             rows.with(|rows| {
                 rows.as_ref().and_then(|rows| rows.iter().find(|row| row.key == wanted).cloned())
             })
@@ -126,7 +127,7 @@ pub fn SetsPage() -> impl IntoView {
                         </tr>
                     </thead>
                     <tbody>
-                        <For each=move || keys.get().unwrap_or_default() key=Clone::clone children=line />
+                        {each(move || keys.get().unwrap_or_default(), line)}
                     </tbody>
                 </table>
             </div>
@@ -157,16 +158,16 @@ pub fn SetsPage() -> impl IntoView {
             Some(_) => table().into_any(),
         }
     };
-    let empty = Memo::new(move |_| keys.with(|keys| keys.as_ref().is_none_or(Vec::is_empty)));
+    let empty = memo(move || keys.with(|keys| keys.as_ref().is_none_or(Vec::is_empty)));
     // The table stays the same element while rows come and go.
-    let state = Memo::new(move |_| {
+    let state = memo(move || {
         (empty.get(), trouble.with(Option::is_some), error.with(Option::is_some), keys.with(Option::is_none))
     });
     view! {
         <section class="setspage">
             <div class="headline">
                 <h1>{words.t("sets.title")}</h1>
-                <span class="soft">{move || keys.with(|keys| keys.as_ref().map(|keys| words.n("sets.count", keys.len() as u64)))}</span>
+                <span class="soft">{part(move || keys.with(|keys| keys.as_ref().map(|keys| words.n("sets.count", keys.len() as u64))))}</span>
             </div>
             {move || {
                 // Read, not only tracked: a memo that nobody reads never looks at its sources again.
@@ -182,15 +183,13 @@ pub fn SetsPage() -> impl IntoView {
 fn Line(key: SetKey, row: Memo<Option<SetRow>>) -> impl IntoView {
     let (words, scope) = (use_words(), use_scope());
     let path = urls::set(&key);
-    let figures = Memo::new(move |_| {
+    let figures = memo(move || {
         row.with(|row| row.as_ref().map(|row| (row.wanted, row.live, row.ready, row.updated, row.created)))
     });
     let of = move |pick: fn((u32, u32, u32, u32, i64)) -> u32| figures.get().map(pick).unwrap_or_default();
-    let images =
-        Memo::new(move |_| row.with(|row| row.as_ref().map(|row| row.images.clone()).unwrap_or_default()));
-    let states =
-        Memo::new(move |_| row.with(|row| row.as_ref().map(|row| row.states.clone()).unwrap_or_default()));
-    let problem = Memo::new(move |_| row.with(|row| row.as_ref().and_then(|row| row.problem.clone())));
+    let images = memo(move || row.with(|row| row.as_ref().map(|row| row.images.clone()).unwrap_or_default()));
+    let states = memo(move || row.with(|row| row.as_ref().map(|row| row.states.clone()).unwrap_or_default()));
+    let problem = memo(move || row.with(|row| row.as_ref().and_then(|row| row.problem.clone())));
     let short = move |value: u32| if value < of(|f| f.0) { "num short" } else { "num" };
     let for_states = key.clone();
     let (all, ready) = (filter_of(&key, None), filter_of(&key, Some(("state", "Ready"))));
@@ -219,10 +218,10 @@ fn Line(key: SetKey, row: Memo<Option<SetRow>>) -> impl IntoView {
                 <a href=move || scope.link(&path)>{key.name.clone()}</a>
                 " "
                 <span class="sub">{key.namespace}</span>
-                {move || problem.get().map(|reason| {
+                {part(move || problem.get().map(|reason| {
                     let text = words.reason(&reason);
                     view! { <p class="problem">{text}</p> }
-                })}
+                }))}
             </th>
             <td class=move || short(of(|f| f.1))>
                 <a href=move || scope.link_with("servers", &all)>{move || group(of(|f| f.1))}</a>
@@ -233,7 +232,7 @@ fn Line(key: SetKey, row: Memo<Option<SetRow>>) -> impl IntoView {
             </td>
             <td class="num wide">{move || group(of(|f| f.3))}</td>
             <td class="wide images">
-                {move || view! { <MixBar parts=image_parts(&images.get()) /> }}
+                {part(move || view! { <MixBar parts=image_parts(&images.get()) /> })}
                 <span class="sub">{move || image_text(words, &images.get())}</span>
             </td>
             <td class="chips">{state_links}</td>
