@@ -61,11 +61,11 @@ pub struct ClusterArgs {
     /// Context of the kubeconfig.
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
-    /// Requests to the API server per second, sustained.
-    #[arg(long, default_value_t = 400, value_name = "N")]
+    /// Requests to the API server per second, sustained. In the sandbox it holds for the writes of the controllers only.
+    #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub qps: u32,
-    /// Requests that may go out at once before `--qps` holds.
-    #[arg(long, default_value_t = 800, value_name = "N")]
+    /// Requests that may go out at once, after a quiet time, before `--qps` holds.
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub burst: u32,
 }
 
@@ -90,9 +90,13 @@ pub struct ServeArgs {
     /// API server.
     #[command(flatten)]
     pub cluster: ClusterArgs,
-    /// Only these namespaces, comma separated. Without it: all.
-    #[arg(long, value_delimiter = ',', value_name = "NS,…")]
+    /// Only these namespaces, comma separated. Without it: all, which needs rights on the whole cluster.
+    #[arg(long, value_delimiter = ',', value_name = "NS,…", value_parser = namespace)]
     pub namespaces: Vec<String>,
+    /// Where Pilothouse keeps its lease and its batches. Default: pilothouse-system, or the first of --namespaces,
+    /// because the rights may end there.
+    #[arg(long, value_name = "NS", value_parser = namespace)]
+    pub home_namespace: Option<String>,
     /// Address of the dashboard and the REST API.
     #[arg(long, env = "PILOTHOUSE_LISTEN", default_value = "127.0.0.1:7373")]
     pub listen: SocketAddr,
@@ -108,11 +112,11 @@ pub struct ServeArgs {
     /// Where the number of players of an OpenKruiseGame server stands.
     #[arg(long, value_name = "annotation:KEY|quality:NAME")]
     pub players_from: Option<String>,
-    /// Reconciles that run at once, per kind.
-    #[arg(long, default_value_t = 16, value_name = "N")]
+    /// Sets and game servers that are reconciled at once, each.
+    #[arg(long, default_value_t = 16, value_name = "N", value_parser = workers)]
     pub workers: usize,
     /// Edits of a batch that are under way at once.
-    #[arg(long, default_value_t = 16, value_name = "N")]
+    #[arg(long, default_value_t = 16, value_name = "N", value_parser = workers)]
     pub batch_workers: usize,
     /// Folder with the built site, instead of the one inside the binary.
     #[arg(long, env = "PILOTHOUSE_SITE", value_name = "DIR")]
@@ -120,6 +124,41 @@ pub struct ServeArgs {
     /// Log format.
     #[arg(long, value_enum, default_value_t)]
     pub log_format: LogFormat,
+}
+
+impl ServeArgs {
+    /// Where the lease and the batches lie.
+    #[must_use]
+    pub fn home(&self) -> &str {
+        let first = self.namespaces.first().map_or(crds::pilothouse::NAMESPACE, String::as_str);
+        self.home_namespace.as_deref().unwrap_or(first)
+    }
+}
+
+/// Reads a number of workers; with none nothing would ever be done.
+fn workers(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("at least one worker is needed".into()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("not a whole number".into()),
+    }
+}
+
+/// Reads the name of a namespace: a DNS label, as Kubernetes wants it.
+fn namespace(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let legal = !text.is_empty()
+        && text.len() <= 63
+        && text.chars().all(inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-');
+    if legal {
+        Ok(text.to_owned())
+    } else {
+        Err("the name of a namespace is 1 to 63 small letters, digits and `-`, with no `-` at its ends"
+            .into())
+    }
 }
 
 /// Options of the simulated nodes.
@@ -174,6 +213,35 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn limits_of_nothing_are_refused() {
+        for option in ["--qps", "--burst", "--workers", "--batch-workers"] {
+            assert!(Cli::try_parse_from(["pilothouse", option, "0"]).is_err(), "{option}");
+            assert!(Cli::try_parse_from(["pilothouse", option, "1"]).is_ok(), "{option}");
+        }
+    }
+
+    fn parsed(args: &[&str]) -> Result<ServeArgs, clap::Error> {
+        Cli::try_parse_from([&["pilothouse"], args].concat()).map(|cli| cli.serve)
+    }
+
+    #[test]
+    fn lease_and_batches_lie_where_the_rights_are() {
+        assert_eq!(parsed(&[]).unwrap().home(), "pilothouse-system");
+        assert_eq!(parsed(&["--namespaces", "games, more"]).unwrap().home(), "games");
+        let named = parsed(&["--namespaces", "games", "--home-namespace", "tools"]).unwrap();
+        assert_eq!(named.home(), "tools");
+        assert_eq!(named.namespaces, ["games"]);
+    }
+
+    #[test]
+    fn what_cannot_be_a_namespace_is_refused() {
+        for odd in ["", ",", "Games", "a_b", "a-", "a b", &"x".repeat(64)] {
+            let error = parsed(&["--namespaces", odd]).unwrap_err().to_string();
+            assert!(error.contains("small letters"), "{odd}: {error}");
+        }
     }
 
     #[test]

@@ -32,8 +32,15 @@ pub fn start(
     follow(stop, &pulse, batches.edits.subscribe());
     follow(stop, &pulse, batches.targets.subscribe());
     follow(stop, &pulse, batches.progress.subscribe());
-    for health in [caches.sets.health(), caches.servers.health(), caches.pods.health(), caches.nodes.health()]
-    {
+    for health in [
+        caches.sets.health(),
+        caches.servers.health(),
+        caches.pods.health(),
+        caches.nodes.health(),
+        batches.edits.health(),
+        batches.targets.health(),
+        batches.progress.health(),
+    ] {
         spawn(stop, healthy(pulse.clone(), health));
     }
     receiver

@@ -6,7 +6,7 @@ use crate::{auth::Caller, detail};
 use board::SharedBoard;
 use controllers::{
     batch::{BY_BATCH, BatchCaches, Resolver, plan, view},
-    cache::{Caches, Key, SyncState},
+    cache::{Caches, Health, Key, SyncState},
 };
 use kube::ResourceExt;
 use std::{collections::BTreeMap, sync::Arc};
@@ -82,18 +82,13 @@ impl Reader {
             .count();
         totals.batches_running = u32::try_from(running).unwrap_or(u32::MAX);
         let health = self.caches.health();
-        totals.stale_since =
-            health.iter().filter(|h| h.state == SyncState::Stale).map(|h| h.since.as_second()).min();
-        totals.trouble = health.iter().find_map(|health| match health.state {
-            SyncState::KindMissing => Some(missing_kind(&health.kind)),
-            SyncState::Stale => {
-                let error = health.error.clone().unwrap_or_default();
-                let reason = Reason::new("api-away", format!("the API server does not answer: {error}"))
-                    .with("message", error);
-                Some(ApiError { status: 503, reason, span: None, command: None })
-            }
-            _ => None,
-        });
+        totals.stale_since = health
+            .iter()
+            .filter(|h| matches!(h.state, SyncState::Stale | SyncState::Refused))
+            .map(|h| h.since.as_second())
+            .min();
+        // What keeps batches from being stored is said too, after what keeps servers from being seen.
+        totals.trouble = health.iter().chain(&self.batches.health()).find_map(trouble);
         totals
     }
 
@@ -167,10 +162,16 @@ impl Reader {
     /// One batch with its results.
     #[must_use]
     pub fn batch(&self, name: &str) -> Option<BatchView> {
-        let edit = self.batches.edits.get(&Key::new(crds::pilothouse::NAMESPACE, name))?;
+        let edit = self.batches.edits.get(&Key::new(&self.batches.namespace, name))?;
         let pieces = self.batches.targets.indexed(BY_BATCH, name);
         let progress = self.batches.progress.indexed(BY_BATCH, name);
         Some(view::view(&edit, &pieces, &progress))
+    }
+
+    /// Where batches are stored.
+    #[must_use]
+    pub fn batches_namespace(&self) -> &str {
+        &self.batches.namespace
     }
 
     /// What to say when batches cannot be stored because their kind is not installed.
@@ -193,6 +194,25 @@ impl Reader {
     pub fn resolver(&self) -> Arc<dyn Resolver> {
         Arc::new(BoardResolver { board: self.board.clone(), caches: self.caches.clone() })
     }
+}
+
+/// What stands in the way of a watch, if anything.
+fn trouble(health: &Health) -> Option<ApiError> {
+    let error = health.error.clone().unwrap_or_default();
+    let reason = match health.state {
+        SyncState::KindMissing => return Some(missing_kind(&health.kind)),
+        SyncState::Stale => {
+            Reason::new("api-away", format!("the API server does not answer: {error}")).with("message", error)
+        }
+        SyncState::Refused => Reason::new(
+            "api-refuses",
+            format!("the API server does not let Pilothouse read {}: {error}", health.kind),
+        )
+        .with("kind", &health.kind)
+        .with("message", error),
+        SyncState::NotWatched | SyncState::InSync | SyncState::Starting => return None,
+    };
+    Some(ApiError { status: 503, reason, span: None, command: None })
 }
 
 fn missing_kind(kind: &str) -> ApiError {

@@ -15,7 +15,7 @@ use controllers::{
     batch::{self, BatchCaches, BatchContext},
     cache::{Caches, Namespaces},
 };
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -72,10 +72,8 @@ pub fn start(
     sandbox: Option<&SandboxRun>,
     stop: &CancellationToken,
 ) -> Result<AppState> {
-    let namespaces =
-        if args.namespaces.is_empty() { Namespaces::All } else { Namespaces::Only(args.namespaces.clone()) };
-    let caches = Caches::start(&client, &namespaces, stop);
-    let batches = BatchCaches::start(&client, stop);
+    let caches = Caches::start(&client, &watched(&args.namespaces), stop);
+    let batches = BatchCaches::start(&client, args.home(), stop);
     let players = match &args.players_from {
         None => PlayersFrom::Nowhere,
         Some(text) => text.parse().context("--players-from")?,
@@ -89,8 +87,7 @@ pub fn start(
     let controllers_metrics = controllers::metrics::Metrics::default();
     metrics.register(|registry| controllers_metrics.register(registry));
     let identity = identity();
-    let election =
-        controllers::leader::Election::new(crds::pilothouse::NAMESPACE, "pilothouse", identity.clone());
+    let election = controllers::leader::Election::new(args.home(), "pilothouse", identity.clone());
     let (leader, _letting_go) = election.start(client.clone(), stop.clone());
     if args.kruise == KruiseMode::Own {
         let context = controllers::run::Context {
@@ -138,6 +135,15 @@ pub fn start(
         metrics,
         stop: stop.clone(),
     })
+}
+
+/// The namespaces to watch, each once: a second watch of the same would show everything twice.
+fn watched(names: &[String]) -> Namespaces {
+    if names.is_empty() {
+        return Namespaces::All;
+    }
+    let names: BTreeSet<&String> = names.iter().collect();
+    Namespaces::Only(names.into_iter().cloned().collect())
 }
 
 /// Who this process is among the candidates for the lease.

@@ -67,12 +67,16 @@ impl World {
         crds::install::install(&client).await.unwrap();
         let stop = CancellationToken::new();
         let caches = Caches::start(&client, &Namespaces::All, &stop);
-        let batches = BatchCaches::start(&client, &stop);
+        let batches = BatchCaches::start(&client, NAMESPACE, &stop);
         Self { client, server, caches, batches, leader: watch::Sender::new(false), stop }
     }
 
     fn run(&self) {
-        let client = self.client.clone();
+        self.run_as(self.client.clone());
+    }
+
+    /// Runs batches with a client of their author.
+    fn run_as(&self, client: Client) {
         let context = BatchContext {
             client: self.client.clone(),
             client_for: Arc::new(move |_| client.clone()),
@@ -149,6 +153,43 @@ fn edit(name: &str, target: BatchTarget, ops: &str) -> BatchEdit {
 
 fn everything() -> BatchTarget {
     BatchTarget { query: Some(String::new()), keys: Vec::new() }
+}
+
+/// A client whose every change takes this long.
+fn slow(client: &Client, each: Duration) -> Client {
+    let inner = client.clone();
+    let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+        let inner = inner.clone();
+        async move {
+            if request.method() == http::Method::PATCH {
+                tokio::time::sleep(each).await;
+            }
+            inner.send(request).await
+        }
+    });
+    Client::new(service, "default")
+}
+
+/// Results are written about once a second: a batch that takes longer is written down in several steps.
+#[tokio::test(start_paused = true)]
+async fn every_result_of_a_batch_that_takes_long_is_stored() {
+    let world = World::new().await;
+    for number in 0..40 {
+        world.add(&format!("mc-{number}"), spec(OpsState::None)).await;
+    }
+    world.known(40).await;
+    world.run_as(slow(&world.client, Duration::from_millis(700)));
+    world.edits().create(&PostParams::default(), &edit("long", everything(), "Maintaining")).await.unwrap();
+    while world.results("long").await.is_empty() {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let first = world.results("long").await.len();
+    assert!(first < 40, "all 40 results came at once, so nothing was written in steps");
+    let done = world.ended("long").await.status.unwrap();
+    assert_eq!((done.totals.changed, done.totals.pending), (40, 0));
+    let results = world.results("long").await;
+    assert_eq!(results.len(), 40, "the first step had {first}");
+    assert!(results.values().all(|outcome| *outcome == Outcome::Changed));
 }
 
 #[tokio::test]

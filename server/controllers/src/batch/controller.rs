@@ -2,8 +2,8 @@
 
 use super::execute::{self, ClientFor, Run};
 use super::target::Resolver;
-use crate::cache::{Cache, CacheEvent, CacheOptions, Cached, Caches, Indexer, Key, Namespaces};
-use crds::pilothouse::{BATCH_LABEL, BatchEdit, BatchEditProgress, BatchEditTargets, NAMESPACE};
+use crate::cache::{Cache, CacheEvent, CacheOptions, Cached, Caches, Health, Indexer, Key, Namespaces};
+use crds::pilothouse::{BATCH_LABEL, BatchEdit, BatchEditProgress, BatchEditTargets};
 use futures::StreamExt;
 use kube::{Api, Client, Resource, ResourceExt};
 use std::{collections::HashMap, sync::Arc, time::Duration};
@@ -17,6 +17,8 @@ pub const BY_BATCH: &str = "batch";
 /// Watches over the objects of batches.
 #[derive(Clone)]
 pub struct BatchCaches {
+    /// Where the batches lie.
+    pub namespace: String,
     /// Batches.
     pub edits: Cache<BatchEdit>,
     /// Frozen targets.
@@ -26,19 +28,34 @@ pub struct BatchCaches {
 }
 
 impl BatchCaches {
-    /// Starts watching the batches' namespace.
+    /// Starts watching the batches in their namespace.
     #[must_use]
-    pub fn start(client: &Client, stop: &CancellationToken) -> Self {
+    pub fn start(client: &Client, namespace: &str, stop: &CancellationToken) -> Self {
         Self {
-            edits: cache(client, Vec::new(), stop),
-            targets: cache(client, by_batch(), stop),
-            progress: cache(client, by_batch(), stop),
+            namespace: namespace.to_owned(),
+            edits: cache(client, namespace, Vec::new(), stop),
+            targets: cache(client, namespace, by_batch(), stop),
+            progress: cache(client, namespace, by_batch(), stop),
         }
+    }
+
+    /// How the watches fare right now, one entry a kind.
+    #[must_use]
+    pub fn health(&self) -> Vec<Health> {
+        [self.edits.health(), self.targets.health(), self.progress.health()]
+            .into_iter()
+            .map(|receiver| receiver.borrow().clone())
+            .collect()
     }
 }
 
-fn cache<K: Cached>(client: &Client, indexers: Vec<Indexer<K>>, stop: &CancellationToken) -> Cache<K> {
-    let namespaces = Namespaces::Only(vec![NAMESPACE.to_owned()]);
+fn cache<K: Cached>(
+    client: &Client,
+    namespace: &str,
+    indexers: Vec<Indexer<K>>,
+    stop: &CancellationToken,
+) -> Cache<K> {
+    let namespaces = Namespaces::Only(vec![namespace.to_owned()]);
     Cache::start(client, CacheOptions { namespaces, indexers, ..CacheOptions::default() }, stop)
 }
 

@@ -4,7 +4,7 @@ use super::plan::PlannedTarget;
 use crds::kruise::OpsState;
 use crds::pilothouse::{
     Author, BatchChange, BatchEdit, BatchEditSpec, BatchPhase, BatchPolicy, BatchTarget, FieldChange,
-    FrozenTarget, ImageChange, NAMESPACE, Outcome, TargetField, Verdict,
+    FrozenTarget, ImageChange, Outcome, TargetField, Verdict,
 };
 use serde_json::Value;
 use thiserror::Error;
@@ -96,9 +96,7 @@ pub fn edit_of(request: &BatchRequest, author: Author) -> Result<BatchEdit, Requ
         idempotency_key: Some(request.idempotency_key.clone()),
         cancelled: false,
     };
-    let mut edit = BatchEdit::new(&name, spec);
-    edit.metadata.namespace = Some(NAMESPACE.to_owned());
-    Ok(edit)
+    Ok(BatchEdit::new(&name, spec))
 }
 
 fn stored_change(change: &Change) -> BatchChange {

@@ -10,7 +10,7 @@ use super::{
 use crds::{
     pilothouse::{
         Author, BatchEdit, BatchEditProgress, BatchEditTargets, BatchEditTargetsSpec, BatchPhase,
-        FrozenTarget, NAMESPACE, Outcome, TARGETS_PER_PIECE, TargetResult, Verdict,
+        FrozenTarget, Outcome, TARGETS_PER_PIECE, TargetResult, Verdict,
     },
     slim::SlimGameServer,
 };
@@ -115,7 +115,7 @@ async fn resolve(run: &Run, edit: BatchEdit) -> Result<Option<BatchEdit>, kube::
 }
 
 async fn write_pieces(client: &Client, edit: &BatchEdit, frozen: &[FrozenTarget]) -> Result<(), kube::Error> {
-    let api: Api<BatchEditTargets> = Api::namespaced(client.clone(), NAMESPACE);
+    let api: Api<BatchEditTargets> = Api::namespaced(client.clone(), &flush::namespace(edit));
     let batch = edit.name_any();
     for (index, targets) in frozen.chunks(TARGETS_PER_PIECE).enumerate() {
         let index = i32::try_from(index).unwrap_or(i32::MAX);
@@ -141,12 +141,12 @@ async fn apply(run: &Run, edit: &BatchEdit, resumed: bool) -> Result<(), kube::E
     let batch = edit.name_any();
     let selector = ListParams::default().labels(&format!("{}={batch}", crds::pilothouse::BATCH_LABEL));
     let wanted = edit.status.as_ref().and_then(|status| status.target_pieces).unwrap_or_default();
-    let api: Api<BatchEditTargets> = Api::namespaced(run.own.clone(), NAMESPACE);
+    let api: Api<BatchEditTargets> = Api::namespaced(run.own.clone(), &flush::namespace(edit));
     let mut pieces = api.list(&selector).await?.items;
     pieces.retain(|piece| piece.spec.index < wanted);
     pieces.sort_by_key(|piece| piece.spec.index);
     let known = if resumed {
-        let api: Api<BatchEditProgress> = Api::namespaced(run.own.clone(), NAMESPACE);
+        let api: Api<BatchEditProgress> = Api::namespaced(run.own.clone(), &flush::namespace(edit));
         api.list(&selector).await?.items
     } else {
         Vec::new()

@@ -2,7 +2,7 @@
 
 use crds::pilothouse::{
     BATCH_LABEL, BatchEdit, BatchEditProgress, BatchEditProgressSpec, BatchEditStatus, BatchPhase,
-    BatchTotals, NAMESPACE, Outcome, TargetResult,
+    BatchTotals, Outcome, TargetResult,
 };
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
@@ -29,6 +29,11 @@ pub(super) fn owner(edit: &BatchEdit) -> Option<Vec<OwnerReference>> {
 /// The label by which pieces and progress of a batch are found.
 pub(super) fn labels(batch: &str) -> BTreeMap<String, String> {
     BTreeMap::from([(BATCH_LABEL.to_owned(), batch.to_owned())])
+}
+
+/// Where a batch lies; its pieces and progress lie beside it.
+pub(super) fn namespace(edit: &BatchEdit) -> String {
+    edit.namespace().unwrap_or_default()
 }
 
 /// Name of the progress of a piece.
@@ -66,11 +71,12 @@ pub(super) async fn write_progress(
     piece: i32,
     results: &[TargetResult],
 ) -> Result<(), kube::Error> {
-    let api: Api<BatchEditProgress> = Api::namespaced(client.clone(), NAMESPACE);
+    let api: Api<BatchEditProgress> = Api::namespaced(client.clone(), &namespace(edit));
     let batch = edit.name_any();
     let name = progress_name(&batch, piece);
     let now = Time(Timestamp::now());
-    let patch = json!({ "spec": { "results": results, "updatedAt": now } });
+    // The fields sit at the root: a progress has no spec, and what the schema does not know is dropped without a word.
+    let patch = json!({ "results": results, "updatedAt": now });
     match api.patch(&name, &params(), &Patch::Merge(&patch)).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.code == 404 => {
@@ -97,7 +103,7 @@ pub(super) async fn write_status(
     edit: &BatchEdit,
     status: &serde_json::Value,
 ) -> Result<BatchEdit, kube::Error> {
-    let api: Api<BatchEdit> = Api::namespaced(client.clone(), NAMESPACE);
+    let api: Api<BatchEdit> = Api::namespaced(client.clone(), &namespace(edit));
     api.patch_status(&edit.name_any(), &params(), &Patch::Merge(json!({ "status": status }))).await
 }
 

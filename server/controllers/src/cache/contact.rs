@@ -1,5 +1,6 @@
 //! The contact of a watch with the API: noticing that it answers again, and saying in one sentence why it does not.
 
+use super::SyncState;
 use kube::{Client, client::Body, runtime::watcher};
 use std::{error::Error, sync::Arc};
 
@@ -21,16 +22,19 @@ pub(super) fn observed(client: Client, answered: impl Fn() + Send + Sync + 'stat
     Client::new(service, namespace)
 }
 
-/// Whether the API server does not know the kind.
-pub(super) fn is_kind_missing(error: &watcher::Error) -> bool {
-    match error {
-        watcher::Error::InitialListFailed(error)
-        | watcher::Error::WatchStartFailed(error)
-        | watcher::Error::WatchFailed(error) => {
-            matches!(error, kube::Error::Api(status) if status.code == 404)
-        }
-        watcher::Error::WatchError(status) => status.code == 404,
-        watcher::Error::NoResourceVersion => false,
+/// Where a watch stands after an error.
+pub(super) fn state_after(error: &watcher::Error) -> SyncState {
+    let code = match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+        | watcher::Error::WatchFailed(kube::Error::Api(status)) => status.code,
+        watcher::Error::WatchError(status) => status.code,
+        _ => 0,
+    };
+    match code {
+        401 | 403 => SyncState::Refused,
+        404 => SyncState::KindMissing,
+        _ => SyncState::Stale,
     }
 }
 

@@ -13,8 +13,11 @@ pub enum SyncState {
     InSync,
     /// The first list is being read.
     Starting,
-    /// The API does not answer or refuses; what is known is served on.
+    /// The API does not answer; what is known is served on.
     Stale,
+    /// The API answers and refuses: the credentials are not accepted (401) or the rights do not cover it (403). What is
+    /// known is served on.
+    Refused,
     /// The API server does not know the kind: the CRDs are not installed.
     KindMissing,
 }
@@ -96,8 +99,7 @@ impl HealthBoard {
     }
 
     /// The watch failed.
-    pub(super) fn failed(&self, scope: usize, kind_missing: bool, error: String) {
-        let state = if kind_missing { SyncState::KindMissing } else { SyncState::Stale };
+    pub(super) fn failed(&self, scope: usize, state: SyncState, error: String) {
         self.change(scope, |scope| scope.enter(state, Some(error)));
     }
 
@@ -150,7 +152,7 @@ mod tests {
         assert_eq!(health.borrow().state, SyncState::Starting);
         board.listed(0);
         assert_eq!(health.borrow().state, SyncState::InSync);
-        board.failed(0, false, "gone".into());
+        board.failed(0, SyncState::Stale, "gone".into());
         board.relisting(0);
         board.answered(0);
         assert_eq!(health.borrow().state, SyncState::Stale, "410: the list has to be read again first");
@@ -167,11 +169,11 @@ mod tests {
         assert_eq!(health.borrow().state, SyncState::Starting);
         assert!(!board.has_synced());
         board.listed(1);
-        board.failed(1, false, "first".into());
+        board.failed(1, SyncState::Stale, "first".into());
         let since = health.borrow().since;
-        board.failed(1, false, "second".into());
+        board.failed(1, SyncState::Stale, "second".into());
         assert_eq!((health.borrow().since, health.borrow().error.as_deref()), (since, Some("second")));
-        board.failed(0, true, "no such kind".into());
+        board.failed(0, SyncState::KindMissing, "no such kind".into());
         assert_eq!(health.borrow().state, SyncState::KindMissing);
         board.answered(0);
         assert_eq!(health.borrow().error.as_deref(), Some("second"));

@@ -379,12 +379,15 @@ impl<K: Cached> Cache<K> {
                     self.take(number, &mut writer, &event);
                 }
                 Err(error) => {
-                    let kind_missing = contact::is_kind_missing(&error);
+                    let state = contact::state_after(&error);
                     let text = contact::describe_watch(&error);
                     tracing::debug!(kind = %K::plural(&()), error = %text, "watch failed, trying again");
-                    self.inner.health.failed(number, kind_missing, text);
+                    self.inner.health.failed(number, state, text);
                     // A kind is installed by somebody who then looks at the page: do not let them wait half a minute.
-                    let pause = if kind_missing { KIND_RETRY } else { backoff.next().unwrap_or(KIND_RETRY) };
+                    let pause = match state {
+                        SyncState::KindMissing => KIND_RETRY,
+                        _ => backoff.next().unwrap_or(KIND_RETRY),
+                    };
                     tokio::time::sleep(pause).await;
                 }
             }

@@ -18,7 +18,7 @@ use controllers::batch::{
     self, change,
     plan::{self, Allow, PlannedTarget},
 };
-use crds::pilothouse::{Author, BatchEdit, NAMESPACE};
+use crds::pilothouse::{Author, BatchEdit};
 use kube::{Api, api::PostParams};
 use wire::{BatchRequest, BatchTarget, BatchView, Preview, PreviewRequest, error::Reason};
 
@@ -62,10 +62,17 @@ pub async fn create(
     let edit = batch::edit_of(&request, author)
         .map_err(|error| Failure::new(StatusCode::BAD_REQUEST, error.reason()))?;
     let name = edit.metadata.name.clone().unwrap_or_default();
-    let api: Api<BatchEdit> = Api::namespaced(state.clients.client_for(&caller), NAMESPACE);
+    let api: Api<BatchEdit> =
+        Api::namespaced(state.clients.client_for(&caller), state.reader.batches_namespace());
     // The same request again must find its batch even when the servers have changed since, by that very batch.
-    if let Some(before) = api.get_opt(&name).await? {
-        return same_or_refused(&state, &before, &edit);
+    match api.get_opt(&name).await {
+        Ok(None) => {}
+        Ok(Some(before)) => return same_or_refused(&state, &before, &edit),
+        // Not the batch is unknown, which would be no error, but its kind.
+        Err(kube::Error::Api(status)) if status.code == 404 => {
+            return Err(Failure::from(state.reader.batches_missing()));
+        }
+        Err(error) => return Err(error.into()),
     }
     let planned = planned(&state, &request.preview)?;
     if let Some(token) = &request.token
