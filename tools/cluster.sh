@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
-# ./dev cluster up|down|status|kubeconfig|kubectl ARGS : a real etcd, kube-apiserver and kube-controller-manager on loopback, as plain
+# ./dev cluster up|down|status|kubeconfig|kubectl ARGS|schema : a real etcd, kube-apiserver and kube-controller-manager on loopback, as plain
 # processes, with our resources and simulated nodes. For tests and for trying things: it starts empty each time and keeps nothing.
+#
+# up --no-nodes leaves the simulated nodes out; up --bare starts etcd and kube-apiserver and nothing else, so that nobody but the
+# caller writes: neither our resources nor a controller's objects are there.
 #
 # PILOTHOUSE_CLUSTER_DIR names the folder of one instance (default target/cluster): another folder is another cluster.
 # PILOTHOUSE_BIN names the program whose `simulate-nodes` is started (default target/debug/pilothouse, built when it is missing).
@@ -93,7 +96,7 @@ YAML
   mv "$kubeconfig.new" "$kubeconfig"
 }
 
-start_control_plane() {
+start_api_server() {
   # Quick and lost at the end: nothing is synced to disk.
   process_start "$dir/etcd" "$bin/etcd" --name dev --data-dir "$dir/etcd.data" --unsafe-no-fsync --log-level warn \
     --listen-client-urls "http://127.0.0.1:$ETCD_PORT" --advertise-client-urls "http://127.0.0.1:$ETCD_PORT" \
@@ -114,7 +117,9 @@ start_control_plane() {
   wait_for "the API server's certificate" apiserver test -s "$dir/certs/apiserver.crt"
   write_kubeconfig
   wait_for "a ready API server" apiserver kubectl get --raw /readyz
+}
 
+start_controller_manager() {
   # By default garbage collection removes 20 objects a second; these limits let it keep up with a large set.
   process_start "$dir/controller-manager" "$bin/kube-controller-manager" --kubeconfig "$kubeconfig" \
     --authentication-kubeconfig "$kubeconfig" --authorization-kubeconfig "$kubeconfig" --authentication-skip-lookup \
@@ -143,24 +148,43 @@ start_nodes() {
 }
 
 up() {
-  local nodes=yes began=$SECONDS name
-  [ "${1:-}" != --no-nodes ] || nodes=no
-  if process_runs "$dir/apiserver.pid" && process_runs "$dir/etcd.pid" && process_runs "$dir/controller-manager.pid" && kubectl get --raw /readyz >/dev/null 2>&1; then
+  local mode=${1:-} began name
+  case "$mode" in
+    "" | --no-nodes | --bare) ;;
+    *) die "./dev cluster up takes --no-nodes or --bare, not '$mode'" ;;
+  esac
+  # Another mode is another cluster: a bare one must not inherit what a controller made.
+  if [ "$(cat "$dir/mode" 2>/dev/null)" = "$mode" ] && all_run "$mode" && kubectl get --raw /readyz >/dev/null 2>&1; then
     say "already running"
-    install_resources
-    [ "$nodes" = no ] || process_runs "$dir/nodes.pid" || start_nodes
+    [ "$mode" = --bare ] || install_resources
+    [ -n "$mode" ] || process_runs "$dir/nodes.pid" || start_nodes
     status
     return
   fi
   down quiet
+  began=$SECONDS
   step "starting the control plane in $dir"
   local ports
   ports=$(node tools/cluster/prepare.mjs "$dir") || die "node could not prepare $dir (see above)"
   for name in $ports; do declare -g "$name"; done
-  start_control_plane
-  install_resources
-  [ "$nodes" = no ] || start_nodes
+  printf '%s\n' "$mode" >"$dir/mode"
+  start_api_server
+  if [ "$mode" != --bare ]; then
+    start_controller_manager
+    install_resources
+  fi
+  [ -n "$mode" ] || start_nodes
   say "ready after $(seconds_since "$began"); use it with: export KUBECONFIG=$kubeconfig"
+}
+
+# Whether everything runs that a cluster of this mode cannot do without; says what does not when some of it does.
+all_run() {
+  local name needed=(etcd apiserver) missing=()
+  [ "$1" = --bare ] || needed+=(controller-manager)
+  for name in "${needed[@]}"; do process_runs "$dir/$name.pid" || missing+=("$name"); done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  [ ${#missing[@]} = ${#needed[@]} ] || say "of the cluster in $dir no longer runs: ${missing[*]}; starting all of it anew, empty"
+  return 1
 }
 
 # Ends what this folder's pid files name, newest first, and removes the data.
@@ -169,18 +193,22 @@ down() {
   for name in "${programs[@]}"; do
     if process_stop "$dir/$name.pid"; then stopped=yes; fi
   done
-  rm -rf "$dir/etcd.data" "$dir/certs" "$kubeconfig" "$dir/token" "$dir/tokens.csv"
+  rm -rf "$dir/etcd.data" "$dir/certs" "$kubeconfig" "$dir/token" "$dir/tokens.csv" "$dir/mode"
   [ "${1:-}" = quiet ] || if [ "$stopped" = yes ]; then say "stopped, and its data removed"; else say "nothing was running in $dir"; fi
 }
 
 status() {
-  local name rc=0
+  local name rc=0 mode
+  mode=$(cat "$dir/mode" 2>/dev/null || true)
   for name in etcd apiserver controller-manager nodes; do
     if process_runs "$dir/$name.pid"; then
       printf '%-20s running, pid %s, log %s\n' "$name" "$(cut -d ' ' -f 1 "$dir/$name.pid")" "$dir/$name.log"
     else
-      printf '%-20s not running\n' "$name"
-      [ "$name" = nodes ] || rc=1
+      case "$name$mode" in
+        controller-manager--bare | nodes--*) printf '%-20s left out (up %s)\n' "$name" "$mode" ;;
+        nodes) printf '%-20s not running%s\n' "$name" "$([ "$rc" = 1 ] || printf ': pods stay as they are until ./dev cluster up starts them again')" ;;
+        *) printf '%-20s not running\n' "$name" && rc=1 ;;
+      esac
     fi
   done
   if [ "$rc" = 0 ]; then
@@ -209,5 +237,6 @@ case "$command" in
     [ -f "$kubeconfig" ] || die "no cluster is running in $dir: start one with './dev cluster up'"
     exec "$bin/kubectl" --kubeconfig "$kubeconfig" "$@"
     ;;
-  *) die "./dev cluster takes up [--no-nodes], down, status, kubeconfig (its path) or kubectl ARGS" ;;
+  schema) exec bash tools/cluster/schema.sh ;;
+  *) die "./dev cluster takes up [--no-nodes|--bare], down, status, kubeconfig (its path), kubectl ARGS or schema" ;;
 esac

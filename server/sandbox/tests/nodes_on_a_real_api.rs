@@ -1,5 +1,5 @@
-//! The scenes of the simulated nodes on a real API server, named by PILOTHOUSE_TEST_KUBECONFIG (`./dev cluster up`).
-//! Without it they are left out, and say so.
+//! The scenes of the simulated nodes on a real API server, named by PILOTHOUSE_TEST_KUBECONFIG.
+//! Ignored unless asked for: `./dev test cluster` starts a control plane.
 #![allow(clippy::unwrap_used, reason = "helpers of tests, where a panic is the message")]
 
 mod scenes;
@@ -9,15 +9,13 @@ use kube::{Client, Config};
 use sandbox::nodes::{Options, Timing};
 use scenes::World;
 
-/// A client of the real API server; none when there is none to test on.
-async fn client() -> Option<Client> {
-    let Ok(path) = std::env::var("PILOTHOUSE_TEST_KUBECONFIG") else {
-        eprintln!("left out: PILOTHOUSE_TEST_KUBECONFIG names no kubeconfig of a real API server");
-        return None;
-    };
+/// A client of the real API server.
+async fn client() -> Client {
+    let path =
+        std::env::var("PILOTHOUSE_TEST_KUBECONFIG").expect("names a real API server: ./dev test cluster");
     let file = Kubeconfig::read_from(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.unwrap();
-    Some(Client::try_from(config).unwrap())
+    Client::try_from(config).unwrap()
 }
 
 /// Real seconds pass here, so back-off is shorter than on a real node.
@@ -29,9 +27,9 @@ fn options() -> Options {
 macro_rules! scenes_on_a_real_api {
     ($($scene:ident)*) => {$(
         #[tokio::test]
+        #[ignore = "needs a real control plane: ./dev test cluster"]
         async fn $scene() {
-            let Some(client) = client().await else { return };
-            let mut world = World::start(client, &stringify!($scene)[..6].replace('_', "-"), options()).await;
+            let mut world = World::start(client().await, &stringify!($scene)[..6].replace('_', "-"), options()).await;
             Box::pin(scenes::$scene(&mut world)).await;
             world.clean_up().await;
         }
