@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crds::kruise::{GameServer, GameServerSet, OpsState};
-use crds::slim::{SlimGameServer, SlimGameServerSet, SlimNode, SlimPod};
+use crds::slim::{Pack, SlimGameServer, SlimGameServerSet, SlimNode, SlimPod};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::core::{ObjectList, WatchEvent};
 use kube::{Resource, ResourceExt};
@@ -174,4 +174,57 @@ fn a_node_keeps_its_conditions_and_whether_it_is_cordoned() {
     let slim: SlimNode = serde_json::from_value(value).unwrap();
     assert!(slim.spec.unschedulable);
     assert_eq!(slim.status.conditions[0].type_, "Ready");
+}
+
+fn comes_back<T: Pack + Clone + PartialEq + std::fmt::Debug>(object: &T) -> usize {
+    // The second time every text that both have is a word of the dictionary.
+    (0..3).for_each(|_| assert_eq!(T::unpack(&object.pack()), *object));
+    object.pack().size()
+}
+
+#[test]
+fn packed_objects_come_back_as_they_were() {
+    let read: SlimPod = serde_json::from_value(pod()).unwrap();
+    comes_back(&read);
+    comes_back(&SlimPod::default());
+    comes_back(&SlimGameServer::default());
+    let server: SlimGameServer = serde_json::from_value(json!({
+        "metadata": {
+            "name": "minecraft-0", "namespace": "default", "resourceVersion": "8", "deletionTimestamp": "2026-01-02T03:04:05.123Z",
+            "uid": "0f0e0d0c-0b0a-4999-8777-0123456789ab", "deletionGracePeriodSeconds": 30, "labels": { "a": "" },
+            "ownerReferences": [{ "apiVersion": "v1", "kind": "Pod", "name": "minecraft-0", "uid": "u", "blockOwnerDeletion": true }],
+        },
+        "spec": {
+            "opsState": "Rehearsal", "updatePriority": 5, "deletionPriority": "7", "networkDisabled": false,
+            "containers": [{ "name": "game", "image": "game:2", "resources": { "limits": { "cpu": "1500m" } } }],
+            "odd": 1,
+        },
+        "status": {
+            "desiredState": "Ready", "currentState": "NotReady", "updatePriority": 5, "lastTransitionTime": "2026-01-02T03:04:05Z",
+            "podStatus": { "phase": "Running" },
+            "conditions": [{ "type": "PodNormal", "status": "False", "reason": "R", "message": "M", "lastProbeTime": "2026-01-02T03:04:05Z" }],
+            "serviceQualitiesConditions": [{ "name": "idle", "status": "True", "result": "0", "lastActionTransitionTime": "2026-01-02T03:04:05Z" }],
+            "networkStatus": {
+                "networkType": "HostPort", "desiredNetworkState": "Ready", "currentNetworkState": "Waiting", "createTime": "2026-01-02T03:04:05Z",
+                "internalAddresses": [{ "ip": "10.0.0.1", "ports": [{ "name": "80", "protocol": "TCP", "port": 80 }] }],
+                "externalAddresses": [{ "ip": "203.0.113.7", "endPoint": "x.example", "portRange": { "protocol": "UDP", "portRange": "500-502" } }],
+            },
+        },
+    }))
+    .unwrap();
+    assert!(
+        server.pod_status_hash.is_some() && server.status.is_some() && !server.spec.containers.is_empty()
+    );
+    comes_back(&server);
+    let odd: SlimGameServer =
+        serde_json::from_value(json!({ "metadata": { "name": "x" }, "spec": { "opsState": 7 } })).unwrap();
+    assert!(odd.spec_error.is_some());
+    comes_back(&odd);
+}
+
+#[test]
+fn a_packed_pod_is_small() {
+    let read: SlimPod = serde_json::from_value(pod()).unwrap();
+    let size = comes_back(&read);
+    assert!(size < 250, "{size} bytes");
 }

@@ -162,7 +162,8 @@ pub struct GameServerSetStatus {
 /// Most entries of a reserve list, and most bytes of one: bounds that the cost of the rule needs.
 pub const MAX_RESERVE_IDS: usize = 1000;
 
-/// Ids or ranges `a-b` with a ≤ b; blanks around the numbers are legal, as upstream trims them.
+/// Ids as numbers, or ranges `a-b` as text with a ≤ b; blanks around the numbers of a range are legal, as upstream trims
+/// them. A single id in quotes is refused: upstream's reader takes such a list for an empty one.
 fn reserve_ids(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",
@@ -173,6 +174,9 @@ fn reserve_ids(_: &mut SchemaGenerator) -> Schema {
             "minimum": 0,
             "pattern": "^ *[0-9]{1,10} *(- *[0-9]{1,10} *)?$",
             "x-kubernetes-validations": [{
+                "rule": "type(self) == int || self.contains('-')",
+                "message": "a single reserved id must be written as a number, without quotes",
+            }, {
                 "rule": "type(self) == int || !self.matches('^ *[0-9]{1,10} *- *[0-9]{1,10} *$') || int(self.split('-')[0].trim()) <= int(self.split('-')[1].trim())",
                 "message": "a reserved range must be written from the lower to the higher id, such as 3-6",
             }],

@@ -8,12 +8,14 @@
 mod game;
 mod meta;
 mod node;
+mod packed;
 mod pod;
 mod shared;
 
 pub use game::{SlimGameServer, SlimGameServerSet};
 pub use meta::slim_metadata;
 pub use node::{SlimNode, SlimNodeSpec, SlimNodeStatus};
+pub use packed::{Pack, Packed};
 pub use pod::{
     SlimClaimSource, SlimContainer, SlimContainerState, SlimContainerStatus, SlimPod, SlimPodSpec,
     SlimPodStatus, SlimRunning, SlimTerminated, SlimVolume, SlimWaiting,

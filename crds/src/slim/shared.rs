@@ -19,15 +19,20 @@ const SMALL: usize = 1024;
 impl Pool {
     fn share(&mut self, value: Value) -> Arc<Value> {
         let text = value.to_string();
-        if let Some(known) = self.values.get(text.as_str()) {
-            return known.clone();
-        }
+        self.known(&text).unwrap_or_else(|| self.add(text.into(), value))
+    }
+
+    fn known(&self, text: &str) -> Option<Arc<Value>> {
+        self.values.get(text).cloned()
+    }
+
+    fn add(&mut self, text: Box<str>, value: Value) -> Arc<Value> {
         if self.values.len() >= self.sweep_at.max(SMALL) {
             self.values.retain(|_, value| Arc::strong_count(value) > 1);
             self.sweep_at = self.values.len() * 2;
         }
         let value = Arc::new(value);
-        self.values.insert(text.into_boxed_str(), value.clone());
+        self.values.insert(text, value.clone());
         value
     }
 }
@@ -37,6 +42,12 @@ static POOL: LazyLock<Mutex<Pool>> = LazyLock::new(Mutex::default);
 /// The copy that all equal values share.
 pub(super) fn share(value: Value) -> Arc<Value> {
     POOL.lock().unwrap_or_else(PoisonError::into_inner).share(value)
+}
+
+/// The copy that all values of this JSON text share; null when it is no JSON.
+pub(super) fn share_text(text: &str) -> Arc<Value> {
+    let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+    pool.known(text).unwrap_or_else(|| pool.share(serde_json::from_str(text).unwrap_or_default()))
 }
 
 #[cfg(test)]
