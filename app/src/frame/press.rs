@@ -24,8 +24,9 @@ pub fn listen() {
         let g = StoredValue::new(false);
         let go = go.clone();
         let handle = window_event_listener(ev::keydown, move |event| {
-            // A modal dialog has the keyboard to itself, and the browser closes it on Esc.
-            let modal = document().query_selector("dialog[open]").ok().flatten().is_some();
+            // An open dialog or list has the keyboard to itself; Esc closes it.
+            let modal =
+                document().query_selector("dialog[open], details.chooser[open]").ok().flatten().is_some();
             if modal || event.default_prevented() || event.is_composing() {
                 return;
             }

@@ -86,7 +86,10 @@ pub fn FilterBox() -> impl IntoView {
     let target = move || if filters_here() { here.get() } else { "servers".to_owned() };
     let wrong = memo(move || text.with(|text| parse(text).err().map(|error| error.to_api_error())));
     let refused = move || -> Option<ApiError> {
-        wrong.get().or_else(|| live.refused.get().filter(|_| scope.q.with(|q| text.with(|text| q == text))))
+        let of_this_text = |error: &ApiError| {
+            error.reason.code.starts_with("filter-") && scope.q.with(|q| text.with(|text| q == text))
+        };
+        wrong.get().or_else(|| live.refused.get().filter(of_this_text))
     };
 
     let go = use_go();

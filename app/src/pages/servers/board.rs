@@ -1,6 +1,6 @@
 //! The rows that the page holds: what is newest, what is shown, and which cells changed just now.
 
-use super::{columns::changed_columns, window::moves};
+use super::{columns::changed_columns, lines::Shown, window::moves};
 use crate::time::machine_now;
 use leptos::prelude::*;
 use std::{collections::HashMap, time::Duration};
@@ -18,19 +18,6 @@ pub struct Cell {
     pub row: RwSignal<ServerRow>,
     /// Columns that glow, as bits, and how often the row changed: an even and an odd glow start anew.
     pub glow: RwSignal<(u32, u32)>,
-}
-
-/// Which rows show, in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shown {
-    /// First row, counted from 0.
-    pub offset: u32,
-    /// Rows that the filter matches.
-    pub matched: u32,
-    /// All rows.
-    pub total: u32,
-    /// Keys in order.
-    pub order: Vec<ServerKey>,
 }
 
 /// The page's rows. Copy it into closures freely.
@@ -117,8 +104,7 @@ impl Board {
         let moved = self.newest.with_value(|newest| {
             self.shown.with_untracked(|shown| {
                 let shown = shown.as_ref()?;
-                let order: Vec<ServerKey> = newest.rows.iter().map(|row| row.key.clone()).collect();
-                (shown.offset == newest.offset).then(|| moves(&shown.order, &order))
+                (shown.offset == newest.offset).then(|| moves(&shown.lines, &Shown::of(newest).lines))
             })
         });
         match moved {
@@ -135,12 +121,7 @@ impl Board {
 
     /// Shows the newest order.
     fn settle(self) {
-        let new = self.newest.with_value(|newest| Shown {
-            offset: newest.offset,
-            matched: newest.matched,
-            total: newest.total,
-            order: newest.rows.iter().map(|row| row.key.clone()).collect(),
-        });
+        let new = self.newest.with_value(Shown::of);
         if self.waiting.get_untracked() != 0 {
             self.waiting.set(0);
         }
@@ -236,11 +217,11 @@ fn set_timeout_in_browser(later: impl FnOnce() + 'static) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use wire::Family;
 
-    fn row(name: &str, state: &str) -> ServerRow {
+    pub fn row(name: &str, state: &str) -> ServerRow {
         ServerRow {
             key: ServerKey::new(Family::Kruise, "prod", name),
             uid: name.into(),
@@ -265,11 +246,11 @@ mod tests {
 
     fn window(rows: Vec<ServerRow>) -> ServersWindow {
         let n = u32::try_from(rows.len()).unwrap();
-        ServersWindow { total: n, matched: n, rows, ..ServersWindow::default() }
+        ServersWindow { total: n, matched: n, lines: n, rows, ..ServersWindow::default() }
     }
 
     fn order(board: Board) -> Vec<String> {
-        board.shown.get_untracked().unwrap().order.into_iter().map(|key| key.name).collect()
+        board.shown.get_untracked().unwrap().keys().map(|key| key.name.clone()).collect()
     }
 
     #[test]

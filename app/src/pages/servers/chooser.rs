@@ -5,13 +5,18 @@ use super::{
     keep,
 };
 use crate::lean::{each, memo};
-use crate::{i18n::use_words, parts::Icon};
-use leptos::prelude::*;
+use crate::{
+    i18n::use_words,
+    parts::{Icon, closes_by_itself},
+};
+use leptos::{html::Details, prelude::*};
 
 /// A button that opens the list of columns.
 #[component]
 pub fn Chooser(layout: RwSignal<Layout>) -> impl IntoView {
     let words = use_words();
+    let sheet = NodeRef::<Details>::new();
+    closes_by_itself(sheet);
     let change = move |change: &dyn Fn(&mut Layout)| {
         layout.update(|layout| change(layout));
         keep(layout);
@@ -71,7 +76,7 @@ pub fn Chooser(layout: RwSignal<Layout>) -> impl IntoView {
         }
     };
     view! {
-        <details class="chooser needs-script">
+        <details class="chooser needs-script" node_ref=sheet>
             <summary title=words.t("servers.columns.title")>
                 <Icon name="columns".to_owned() />
                 <span class="wide">{words.t("servers.columns.title")}</span>

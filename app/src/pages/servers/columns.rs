@@ -118,13 +118,13 @@ impl Column {
     /// Width in pixels of a browser that never chose.
     pub fn width(self) -> u32 {
         match self {
-            Self::Name => 216,
-            Self::State => 108,
+            Self::Name => 200,
+            Self::State => 100,
             Self::Ops => 150,
-            Self::Image => 228,
-            Self::Node | Self::Set | Self::Ip | Self::Revision | Self::Network => 128,
-            Self::Players | Self::Restarts | Self::Age => 86,
-            Self::Namespace => 102,
+            Self::Image => 208,
+            Self::Node | Self::Set | Self::Ip | Self::Revision | Self::Network => 120,
+            Self::Players | Self::Restarts | Self::Age => 76,
+            Self::Namespace => 94,
             Self::DeletionPriority | Self::UpdatePriority => 92,
             Self::Labels => 220,
         }

@@ -5,6 +5,8 @@ mod cells;
 mod chooser;
 mod columns;
 mod facets;
+mod grouping;
+mod lines;
 mod picking;
 mod place;
 mod table;
@@ -24,6 +26,7 @@ use board::Board;
 use chooser::Chooser;
 use columns::Layout;
 use facets::Facets;
+use grouping::Grouping;
 use leptos::{html, prelude::*};
 use picking::Picking;
 use place::Place;
@@ -85,9 +88,18 @@ pub fn ServersPage() -> impl IntoView {
     picking::keyboard(board, place, picking, scroller);
 
     // Another filter or order begins at its top.
-    Effect::new(move |before: Option<(String, String, wire::SortKey, bool)>| {
-        let now = (place.scope.q.get(), place.scope.ns.get(), place.sort.get(), place.desc.get());
-        if before.is_some_and(|before| before != now) {
+    Effect::new(move |before: Option<(String, String, wire::SortKey, bool, String)>| {
+        let now = (
+            place.scope.q.get(),
+            place.scope.ns.get(),
+            place.sort.get(),
+            place.desc.get(),
+            place.group.get(),
+        );
+        if let Some(before) = before.filter(|before| *before != now) {
+            if before.4 != now.4 {
+                place.folded.set(Vec::new());
+            }
             board.will_jump();
             place.offset.set(0);
             if let Some(element) = scroller.get_untracked() {
@@ -150,6 +162,7 @@ pub fn ServersPage() -> impl IntoView {
                     <span class="waiting" role="status">{words.n("servers.waiting", board.waiting.get() as u64)}</span>
                 }))}
                 <span class="grow"></span>
+                <Grouping place />
                 <Chooser layout />
             </div>
             <Facets board scope=place.scope />
@@ -169,16 +182,16 @@ fn Pager(board: Board, place: Place) -> impl IntoView {
     let links = move || {
         board.shown.with(|shown| {
             let shown = shown.as_ref()?;
-            let end = shown.offset + shown.order.len() as u32;
+            let end = shown.end();
             let range = words.with(
                 "servers.range",
-                &[("from", group(shown.offset + 1)), ("to", group(end)), ("total", group(shown.matched))],
+                &[("from", group(shown.offset + 1)), ("to", group(end)), ("total", group(shown.all))],
             );
             let before = (shown.offset > 0).then(|| {
                 let href = place.page_link(shown.offset.saturating_sub(LIMIT));
                 view! { <a class="inline" rel="prev" href=href>{words.t("servers.before")}</a> }
             });
-            let after = (end < shown.matched).then(|| {
+            let after = (end < shown.all).then(|| {
                 view! { <a class="inline" rel="next" href=place.page_link(end)>{words.t("servers.after")}</a> }
             });
             Some(view! { <span class="soft">{range}</span>{before}{after} })

@@ -1,10 +1,6 @@
 //! Selecting by hand: box, range, keyboard, everything.
 
-use super::{
-    board::{Board, Shown},
-    place::Place,
-    window::scroll_to,
-};
+use super::{board::Board, lines::Shown, place::Place, window::scroll_to};
 use crate::{
     api,
     keys::{Action, on_key},
@@ -23,7 +19,7 @@ pub struct Picking {
     /// The selection of the tab.
     pub selection: Selection,
     place: Place,
-    /// Where a range starts: the row's place in the whole list, as of then.
+    /// Where a range starts: the row's line in the whole table, as of then.
     anchor: StoredValue<Option<u32>>,
 }
 
@@ -42,7 +38,7 @@ impl Picking {
     /// A click on a row's box; with Shift the rows since the last click.
     pub fn click(self, board: Board, key: &ServerKey, range: bool) {
         let Some(shown) = board.shown.get_untracked() else { return };
-        let at = position(&shown, key);
+        let at = shown.line_of(key);
         match (range, self.anchor.get_value(), at) {
             (true, Some(anchor), Some(at)) => self.range(&shown, anchor, at, key),
             _ => {
@@ -53,15 +49,15 @@ impl Picking {
     }
 
     fn range(self, shown: &Shown, anchor: u32, at: u32, key: &ServerKey) {
-        let end = shown.offset + shown.order.len() as u32;
-        if (shown.offset..end).contains(&anchor) {
-            self.selection.extend_to(key, &shown.order);
+        if (shown.offset..shown.end()).contains(&anchor) {
+            self.selection.extend_to(key, &shown.keys().cloned().collect::<Vec<_>>());
             return;
         }
         // The range starts outside of what the page holds: the server knows what lies between.
         let ask = untrack(|| self.place.query());
         let (mut from, to) = (anchor.min(at), anchor.max(at) + 1);
         let selection = self.selection;
+        let folded: String = ask.folded.iter().map(|value| format!("{value},")).collect();
         spawn_local(async move {
             while from < to {
                 let most = (to - from).min(MAX_WINDOW);
@@ -75,10 +71,12 @@ impl Picking {
                         ("desc", if ask.desc { "true" } else { "" }),
                         ("offset", &offset),
                         ("limit", &limit),
+                        ("group", &ask.group),
+                        ("folded", &folded),
                     ])
                 );
                 let Ok(window) = api::get::<ServersWindow>(&url).await else { return };
-                if window.rows.is_empty() {
+                if window.lines <= from {
                     return;
                 }
                 selection.add(window.rows.into_iter().map(|row| row.key));
@@ -88,34 +86,31 @@ impl Picking {
     }
 }
 
-fn position(shown: &Shown, key: &ServerKey) -> Option<u32> {
-    let at = shown.order.iter().position(|other| other == key)?;
-    Some(shown.offset + at as u32)
-}
-
 /// The keys of the table.
 pub fn keyboard(board: Board, place: Place, picking: Picking, scroller: NodeRef<html::Div>) {
     let go = use_go();
     let step = move |down: bool| -> Option<ServerKey> {
         let shown = board.shown.get_untracked()?;
-        let at = place.cursor.with_untracked(|cursor| cursor.as_ref().and_then(|key| position(&shown, key)));
+        let at = place.cursor.with_untracked(|cursor| cursor.as_ref().and_then(|key| shown.line_of(key)));
         let first = || {
             // Without a row yet the first one that shows.
             let scrolled = scroller.get_untracked().map_or(0, |element| element.scroll_top());
             (f64::from(scrolled) / super::window::ROW).ceil() as u32
         };
         let to = match at {
-            Some(at) if down => (at + 1).min(shown.matched.saturating_sub(1)),
+            Some(at) if down => (at + 1).min(shown.all.saturating_sub(1)),
             Some(at) => at.saturating_sub(1),
             None => first(),
         };
+        // Heads of groups are stepped over; above the first row there is none to go to.
+        let (to, key) = shown.row_from(to, down || at.is_none()).or_else(|| shown.row_from(to, true))?;
+        let key = key.clone();
         if let Some(element) = scroller.get_untracked() {
             let (scrolled, height) = (f64::from(element.scroll_top()), f64::from(element.client_height()));
             if let Some(top) = scroll_to(to, scrolled, height, HEADER) {
                 element.set_scroll_top(top as i32);
             }
         }
-        let key = shown.order.get(to.checked_sub(shown.offset)? as usize)?.clone();
         place.cursor.set(Some(key.clone()));
         Some(key)
     };

@@ -16,7 +16,11 @@ pub struct Place {
     pub sort: Memo<SortKey>,
     /// Largest first.
     pub desc: Memo<bool>,
-    /// First row of the window that is asked for.
+    /// What the rows are grouped by, as the URL has it; empty is nothing.
+    pub group: Memo<String>,
+    /// Values of the groups that are folded.
+    pub folded: RwSignal<Vec<String>>,
+    /// First line of the window that is asked for.
     pub offset: RwSignal<u32>,
     /// The row of the keyboard.
     pub cursor: RwSignal<Option<ServerKey>>,
@@ -35,6 +39,8 @@ impl Place {
             scope,
             sort: Memo::new(sort),
             desc: memo(move || map.with(|map| map.get("desc").is_some_and(|value| value == "1"))),
+            group: memo(move || map.with(|map| map.get("group").unwrap_or_default())),
+            folded: RwSignal::new(Vec::new()),
             offset: RwSignal::new(first),
             cursor: RwSignal::new(None),
         }
@@ -49,6 +55,8 @@ impl Place {
             desc: self.desc.get(),
             offset: self.offset.get(),
             limit: LIMIT,
+            group: self.group.get(),
+            folded: self.folded.get(),
         }
     }
 
@@ -58,8 +66,8 @@ impl Place {
     }
 
     /// Moves the window when what is seen comes near its edge.
-    pub fn look_at(self, seen: Seen, matched: u32) -> bool {
-        let offset = offset_for(seen, self.offset.get_untracked(), matched);
+    pub fn look_at(self, seen: Seen, lines: u32) -> bool {
+        let offset = offset_for(seen, self.offset.get_untracked(), lines);
         let moves = offset != self.offset.get_untracked();
         if moves {
             self.offset.set(offset);
@@ -73,22 +81,42 @@ impl Place {
         // Numbers are looked at from the top first, words from A.
         let first = matches!(sort, SortKey::Players | SortKey::Restarts);
         let desc = if now { !self.desc.get() } else { first };
-        self.link(sort, desc, 0)
+        self.link(sort, desc, &self.group.get(), 0)
+    }
+
+    /// A link to the same servers grouped by something else; empty is nothing. Reactive.
+    pub fn group_link(self, by: &str) -> String {
+        self.link(self.sort.get(), self.desc.get(), by, 0)
+    }
+
+    /// Folds a group or opens it.
+    pub fn fold(self, value: &str) {
+        self.folded.update(|folded| match folded.iter().position(|other| other == value) {
+            Some(at) => drop(folded.swap_remove(at)),
+            None => folded.push(value.to_owned()),
+        });
     }
 
     /// A link to another window, for pages without a script. Reactive.
     pub fn page_link(self, offset: u32) -> String {
-        self.link(self.sort.get(), self.desc.get(), offset)
+        self.link(self.sort.get(), self.desc.get(), &self.group.get(), offset)
     }
 
-    fn link(self, sort: SortKey, desc: bool, offset: u32) -> String {
+    fn link(self, sort: SortKey, desc: bool, by: &str, offset: u32) -> String {
         let offset = if offset == 0 { String::new() } else { offset.to_string() };
         let sort = if sort == SortKey::default() { "" } else { sort.as_str() };
         let (ns, q) = (self.scope.ns.get(), self.scope.q.get());
         let desc = if desc { "1" } else { "" };
         format!(
             "servers{}",
-            query(&[("ns", &ns), ("q", &q), ("sort", sort), ("desc", desc), ("offset", &offset)])
+            query(&[
+                ("ns", &ns),
+                ("q", &q),
+                ("group", by),
+                ("sort", sort),
+                ("desc", desc),
+                ("offset", &offset)
+            ])
         )
     }
 }

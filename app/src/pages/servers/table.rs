@@ -4,6 +4,8 @@ use super::{
     board::{Board, Cell},
     cells,
     columns::{Column, Layout, WIDTHS},
+    grouping::Head as GroupHead,
+    lines::Line,
     picking::Picking,
     place::Place,
     window::{ROW, Seen},
@@ -40,18 +42,18 @@ pub fn Table(
 ) -> impl IntoView {
     let words = use_words();
     let shown_columns = memo(move || layout.with(Layout::shown));
-    let matched = memo(move || board.shown.with(|shown| shown.as_ref().map_or(0, |shown| shown.matched)));
+    let all = memo(move || board.shown.with(|shown| shown.as_ref().map_or(0, |shown| shown.all)));
     let look = move || {
         if let Some(element) = scroller.get_untracked() {
             let seen = Seen::of(f64::from(element.scroll_top()), f64::from(element.client_height()));
-            if place.look_at(seen, matched.get_untracked()) {
+            if place.look_at(seen, all.get_untracked()) {
                 board.will_jump();
             }
         }
     };
-    // The match got longer or shorter under what is seen.
+    // The table got longer or shorter under what is seen.
     Effect::new(move |_| {
-        let _ = matched.get();
+        let _ = all.get();
         if alive.get() {
             look();
         }
@@ -66,22 +68,24 @@ pub fn Table(
             let _ = style.set_property("--w-name", &format!("{width}px"));
         }
     });
-    let above = move || board.shown.with(|shown| shown.as_ref().map_or(0, |shown| shown.offset));
+    // The head of the group that the first row belongs to is drawn at the top of the table, where it sticks while its
+    // rows pass; the room above them is that much smaller.
+    let over = memo(move || board.shown.with(|shown| shown.as_ref()?.above().map(|head| head.value.clone())));
+    let above = move || {
+        let offset = board.shown.with(|shown| shown.as_ref().map_or(0, |shown| shown.offset));
+        offset.saturating_sub(u32::from(over.with(Option::is_some)))
+    };
     let below = move || {
-        board.shown.with(|shown| {
-            shown.as_ref().map_or(0, |shown| {
-                shown.matched.saturating_sub(shown.offset).saturating_sub(shown.order.len() as u32)
-            })
-        })
+        board.shown.with(|shown| shown.as_ref().map_or(0, |shown| shown.all.saturating_sub(shown.end())))
     };
     let room = move |rows: u32| {
         let height = (f64::from(rows) * ROW).to_string();
         view! { <tr class="room" aria-hidden="true"><td colspan="99" {..custom_attribute("height", height)}></td></tr> }
     };
     let room_if_alive = move |rows: u32| (alive.get() && rows > 0).then(|| room(rows));
-    let order =
-        move || board.shown.with(|shown| shown.as_ref().map(|shown| shown.order.clone()).unwrap_or_default());
-    let row_count = move || matched.get() + 1;
+    let lines =
+        move || board.shown.with(|shown| shown.as_ref().map(|shown| shown.lines.clone()).unwrap_or_default());
+    let row_count = move || all.get() + 1;
     view! {
         <div
             class="tablebox"
@@ -118,12 +122,17 @@ pub fn Table(
                     </tr>
                 </thead>
                 <tbody>
+                    {part(move || over.get().map(|value| view! { <GroupHead value board place picking /> }))}
                     {part(move || room_if_alive(above()))}
                     <For
-                        each=order
-                        key=ServerKey::clone
-                        children=move |key| {
-                            board.cell(&key).map(|cell| view! { <Row key cell board place picking shown_columns /> })
+                        each=lines
+                        key=Line::clone
+                        children=move |line| match line {
+                            Line::Head(value) => view! { <GroupHead value board place picking /> }.into_any(),
+                            Line::Row(key) => board
+                                .cell(&key)
+                                .map(|cell| view! { <Row key cell board place picking shown_columns /> })
+                                .into_any(),
                         }
                     />
                     {part(move || room_if_alive(below()))}
@@ -140,7 +149,7 @@ fn AllBox(board: Board, picking: Picking) -> impl IntoView {
     let all = memo(move || {
         board.shown.with(|shown| {
             shown.as_ref().is_some_and(|shown| {
-                !shown.order.is_empty() && shown.order.iter().all(|key| picking.selection.contains(key))
+                shown.keys().next().is_some() && shown.keys().all(|key| picking.selection.contains(key))
             })
         })
     });

@@ -1,10 +1,8 @@
 //! Which rows to ask for, and when new rows may move the old ones. Pure.
 
-use wire::ServerKey;
-
 /// Height of a row in pixels; the same as `--row` in the style.
 pub const ROW: f64 = 30.0;
-/// Rows asked for at once.
+/// Lines asked for at once.
 pub const LIMIT: u32 = 150;
 /// Rows kept ready above and below what is seen.
 const MARGIN: u32 = 30;
@@ -25,14 +23,14 @@ impl Seen {
     }
 }
 
-/// The first row to ask for. The window stays as long as it reaches over what is seen with a margin on both sides,
+/// The first line to ask for. The window stays as long as it reaches over what is seen with a margin on both sides,
 /// so that small moves ask for nothing; then it is laid around what is seen.
-pub fn offset_for(seen: Seen, offset: u32, matched: u32) -> u32 {
-    let last_offset = matched.saturating_sub(LIMIT);
+pub fn offset_for(seen: Seen, offset: u32, lines: u32) -> u32 {
+    let last_offset = lines.saturating_sub(LIMIT);
     let offset = offset.min(last_offset);
     let end = offset + LIMIT;
     let above = offset == 0 || seen.first >= offset + MARGIN;
-    let below = end >= matched || seen.first + seen.count + MARGIN <= end;
+    let below = end >= lines || seen.first + seen.count + MARGIN <= end;
     if above && below {
         return offset;
     }
@@ -54,8 +52,8 @@ pub fn scroll_to(row: u32, scrolled: f64, height: f64, header: f64) -> Option<f6
     }
 }
 
-/// How many rows came, went or moved between two orders of one window.
-pub fn moves(old: &[ServerKey], new: &[ServerKey]) -> usize {
+/// How many lines came, went or moved between two orders of one window.
+pub fn moves<T: PartialEq>(old: &[T], new: &[T]) -> usize {
     let came = new.iter().filter(|key| !old.contains(key)).count();
     let went = old.iter().filter(|key| !new.contains(key)).count();
     if came + went > 0 { came.max(went) } else { old.iter().zip(new).filter(|(a, b)| a != b).count() }
@@ -64,7 +62,7 @@ pub fn moves(old: &[ServerKey], new: &[ServerKey]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wire::Family;
+    use wire::{Family, ServerKey};
 
     #[test]
     fn small_moves_ask_for_nothing() {
