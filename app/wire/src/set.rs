@@ -166,8 +166,10 @@ pub struct ScalePreview {
     /// Who stays although the plain order of ids would take it: Allocated, Maintaining, or others go first.
     #[serde(default)]
     pub staying: Vec<Leaving>,
-    /// Ids that join.
+    /// The lowest ids that join; not all of them when they are very many.
     pub joining: Vec<u32>,
+    /// How many join.
+    pub joining_count: u32,
     /// What to know before.
     pub warnings: Vec<Reason>,
 }

@@ -74,7 +74,7 @@ enum Step {
 fn button_text(words: Words, preview: &ScalePreview) -> String {
     let numbers = [("from", group(preview.from)), ("to", group(preview.to))];
     let in_use = preview.leaving.iter().filter(|one| one.in_use).count() as u64;
-    let (leaving, joining) = (preview.leaving.len() as u64, preview.joining.len() as u64);
+    let (leaving, joining) = (preview.leaving.len() as u64, u64::from(preview.joining_count));
     match (leaving, in_use, joining) {
         (0, _, 0) => words.with("sets.scale.go", &numbers),
         (0, _, joining) => words.plural("sets.scale.goAdd", joining, &numbers),
@@ -283,7 +283,7 @@ fn Preview(
     let leaving = StoredValue::new(preview.leaving.clone());
     let count = preview.leaving.len();
     let (joining, unnamed) = ranges(&preview.joining, 12);
-    let joins = preview.joining.len();
+    let joins = u64::from(preview.joining_count);
     let go = button_text(words, &preview);
     let risky = preview.leaving.iter().any(|one| one.in_use);
     let line = move |one: Leaving| {
@@ -324,7 +324,7 @@ fn Preview(
             {(stays > MOST_STAYING).then(|| view! { <p class="faint">{words.n("sets.scale.unnamed", (stays - MOST_STAYING) as u64)}</p> })}
         })}
         {(joins > 0).then(|| view! {
-            <p class="lead">{words.plural("sets.scale.joining", joins as u64, &[("ids", joining.clone())])}
+            <p class="lead">{words.plural("sets.scale.joining", joins, &[("ids", joining.clone())])}
                 {(unnamed > 0).then(|| view! { " " <span class="faint">{words.n("sets.scale.unnamed", unnamed as u64)}</span> })}
             </p>
         })}
@@ -369,6 +369,7 @@ mod tests {
                 .collect(),
             staying: Vec::new(),
             joining: joining.to_vec(),
+            joining_count: joining.len() as u32,
             warnings: Vec::new(),
         }
     }
