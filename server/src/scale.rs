@@ -2,7 +2,11 @@
 
 use controllers::{
     cache::{Caches, Key},
-    kruise::{observe::observe_set, ordinals::Ordinal, preview},
+    kruise::{
+        observe::observe_set,
+        ordinals::{Ordinal, OrdinalSet},
+        preview,
+    },
 };
 use crds::slim::{SlimGameServer, SlimPod};
 use jiff::Timestamp;
@@ -11,6 +15,10 @@ use wire::{
     key::{ServerKey, SetKey},
     set::{Leaving, ScalePreview},
 };
+
+/// Most joining ids that are listed one by one: a page shows a dozen ranges of them, and an answer must not grow with a
+/// number that anybody may type.
+const JOINING_SHOWN: usize = 10_000;
 
 /// Previews a change of replicas; `None` when there is no such set.
 #[must_use]
@@ -57,9 +65,14 @@ pub fn preview(caches: &Caches, key: &SetKey, replicas: u32) -> Option<ScalePrev
         to: found.to,
         leaving,
         staying: found.staying.into_iter().map(|one| line(key, one, |r| (r.code(), r.message()))).collect(),
-        joining: found.joining.iter().map(Ordinal::get).collect(),
+        joining: listed(&found.joining),
+        joining_count: u32::try_from(found.joining.len()).unwrap_or(u32::MAX),
         warnings,
     })
+}
+
+fn listed(joining: &OrdinalSet) -> Vec<u32> {
+    joining.iter().take(JOINING_SHOWN).map(Ordinal::get).collect()
 }
 
 fn line<R: Copy>(
@@ -74,5 +87,23 @@ fn line<R: Copy>(
         in_use: one.ops_state == "Allocated",
         ops: one.ops_state,
         reason: Reason::new(code, message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(first: u32, last: u32) -> OrdinalSet {
+        let mut ids = OrdinalSet::new();
+        ids.insert_range(Ordinal::new(first).unwrap(), Ordinal::new(last).unwrap());
+        ids
+    }
+
+    #[test]
+    fn a_huge_scale_lists_its_lowest_ids_only() {
+        let ids = listed(&range(5, 2_000_000_000));
+        assert_eq!((ids.len(), ids.first(), ids.last()), (JOINING_SHOWN, Some(&5), Some(&10_004)));
+        assert_eq!(listed(&range(3, 4)), [3, 4]);
     }
 }
