@@ -36,7 +36,8 @@ const browser = await chromium.launch({
 // One server for all tests of one world, so that the suite stays short; a test that breaks things asks for its own.
 const servers = new Map();
 async function serverFor(options) {
-  const key = JSON.stringify(options.args ?? []);
+  if (options.cluster) options = { ...options, args: ['--kubeconfig', process.env.PILOTHOUSE_TEST_KUBECONFIG] };
+  const key = JSON.stringify([options.args, options.world ?? 'demo']);
   if (options.own) return startServer(options);
   if (!servers.has(key)) servers.set(key, await startServer(options));
   return servers.get(key);

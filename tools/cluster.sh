@@ -161,6 +161,9 @@ up() {
     status
     return
   fi
+  if [ -f "$dir/mode" ] && [ "$(cat "$dir/mode")" != "$mode" ] && process_runs "$dir/apiserver.pid"; then
+    say "the cluster in $dir was started as 'up $(cat "$dir/mode")': ending it, with what is in it"
+  fi
   down quiet
   began=$SECONDS
   step "starting the control plane in $dir"
