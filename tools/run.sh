@@ -17,8 +17,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-build_site "$mode"
-build_server "$mode"
+build_both "$mode"
 [ $# -gt 0 ] || set -- --sandbox
 step "starting: pilothouse $*"
 exec "target/$mode/pilothouse" "$@"

@@ -32,6 +32,8 @@ pub use shell::{ShellEnv, shell};
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {
+    // A release build has no words for a panic, see tools/trim-wasm.mjs.
+    #[cfg(debug_assertions)]
     console_error_panic_hook::set_once();
     leptos::mount::hydrate_body(|| App(app::AppProps { env: None }));
 }
