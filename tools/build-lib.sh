@@ -16,6 +16,10 @@ build_site() {
     profile=wasm-release
     cargo_args=(--profile wasm-release)
   fi
+  # Two builds in one tree would take each other's files: the second waits here.
+  mkdir -p target/front
+  exec 9>target/front/site.lock
+  if command -v flock >/dev/null; then flock 9; fi
   step "pages: compiling for the browser ($mode)"
   env "${wasm_env[@]}" cargo build -p app --lib --features hydrate --target wasm32-unknown-unknown \
     --target-dir target/front "${cargo_args[@]}" >&2 || die "the pages do not compile (see above): mend the first error and run this again"
@@ -38,6 +42,7 @@ build_site() {
     printf '%s' "$mode" >"$mark"
   fi
   node tools/site.mjs "$mode" >&2
+  exec 9>&-
   say "site: ready in target/site after $(seconds_since "$began")"
 }
 
