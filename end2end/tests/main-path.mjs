@@ -21,7 +21,7 @@ async function opsThenScale({ page, context, server }, set, count) {
   await selectFirst(page, count);
   const names = (await server.api(`gameservers?q=set:${set}&limit=${count}`)).rows.map((row) => row.key);
   await page.keyboard.press('e');
-  await page.getByRole('button', { name: 'WaitToBeDeleted' }).click();
+  await page.locator('.drawer').getByRole('button', { name: 'WaitToBeDeleted' }).click();
   const go = page.locator('.drawer footer .go');
   await go.filter({ hasText: `Set ${count} servers to WaitToBeDeleted` }).waitFor();
   await go.click();
