@@ -7,6 +7,7 @@ use board::SharedBoard;
 use controllers::{
     batch::{BY_BATCH, BatchCaches, Resolver, plan, view},
     cache::{Caches, Health, Key, SyncState},
+    leader::Refusal,
 };
 use kube::ResourceExt;
 use std::{collections::BTreeMap, sync::Arc};
@@ -27,6 +28,7 @@ pub struct Reader {
     batches: BatchCaches,
     sandbox: bool,
     changed: watch::Receiver<u64>,
+    lease: Option<watch::Receiver<Option<Refusal>>>,
 }
 
 impl Reader {
@@ -40,7 +42,14 @@ impl Reader {
         stop: &CancellationToken,
     ) -> Self {
         let changed = crate::pulse::start(&board, &caches, &batches, stop);
-        Self { board, caches, batches, sandbox, changed }
+        Self { board, caches, batches, sandbox, changed, lease: None }
+    }
+
+    /// Also tells when the lease cannot be had: without it nothing is reconciled and no batch runs.
+    #[must_use]
+    pub fn with_lease(mut self, refused: watch::Receiver<Option<Refusal>>) -> Self {
+        self.lease = Some(refused);
+        self
     }
 
     /// Tells that something shown may have changed.
@@ -88,7 +97,11 @@ impl Reader {
             .map(|h| h.since.as_second())
             .min();
         // What keeps batches from being stored is said too, after what keeps servers from being seen.
-        totals.trouble = health.iter().chain(&self.batches.health()).find_map(trouble);
+        totals.trouble = health
+            .iter()
+            .chain(&self.batches.health())
+            .find_map(trouble)
+            .or_else(|| self.lease.as_ref().and_then(|lease| lease.borrow().as_ref().map(no_lease)));
         totals
     }
 
@@ -194,6 +207,16 @@ impl Reader {
     pub fn resolver(&self) -> Arc<dyn Resolver> {
         Arc::new(BoardResolver { board: self.board.clone(), caches: self.caches.clone() })
     }
+}
+
+/// That nobody leads because the lease is refused.
+fn no_lease(refusal: &Refusal) -> ApiError {
+    let message = &refusal.message;
+    let words = format!("nothing is reconciled and no batch runs: the lease cannot be written: {message}");
+    let reason = Reason::new("lease-refused", words).with("message", message);
+    // What is not there is the namespace, which comes with the CRDs.
+    let command = (refusal.status == 404).then(|| CRDS_COMMAND.into());
+    ApiError { status: 503, reason, span: None, command }
 }
 
 /// What stands in the way of a watch, if anything.

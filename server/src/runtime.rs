@@ -80,14 +80,16 @@ pub fn start(
     };
     let board = SharedBoard::new(players);
     feed::start(&caches, &board, stop);
-    let reader = Arc::new(Reader::new(board, caches.clone(), batches.clone(), sandbox.is_some(), stop));
+    let identity = identity();
+    let election = controllers::leader::Election::new(args.home(), "pilothouse", identity.clone());
+    let reader = Reader::new(board, caches.clone(), batches.clone(), sandbox.is_some(), stop)
+        .with_lease(election.refused.subscribe());
+    let reader = Arc::new(reader);
     let clients = Clients::new(client.clone(), args.auth);
     let metrics = Metrics::default();
 
     let controllers_metrics = controllers::metrics::Metrics::default();
     metrics.register(|registry| controllers_metrics.register(registry));
-    let identity = identity();
-    let election = controllers::leader::Election::new(args.home(), "pilothouse", identity.clone());
     let (leader, _letting_go) = election.start(client.clone(), stop.clone());
     if args.kruise == KruiseMode::Own {
         let context = controllers::run::Context {

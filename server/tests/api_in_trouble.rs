@@ -147,6 +147,23 @@ async fn only_the_kinds_of_batches_are_missing() {
     until("nothing stands in the way", async || app.trouble().await.is_empty()).await;
 }
 
+/// The kinds are there, the namespace of lease and batches is not: without the lease nobody works, which would look calm.
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_cannot_be_had() {
+    let world = World::new().await;
+    let app = world.pilothouse(&["--home-namespace", "tools"]);
+    world.set("default", "arena", 1).await;
+    until("it is said", async || app.trouble().await == "lease-refused").await;
+    let told = app.totals().await.trouble.unwrap();
+    assert!(told.reason.message.contains(r#"namespaces "tools" not found"#), "{told:?}");
+    let (_, page) = app.page("/").await;
+    assert!(page.contains("Nothing is reconciled"), "{page}");
+    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "tools" } });
+    world::apply(&world.client, &namespace).await.unwrap();
+    app.finds("state:Ready", 1).await;
+    until("nothing stands in the way", async || app.trouble().await.is_empty()).await;
+}
+
 /// Real time, because it goes through a real connection.
 #[tokio::test]
 async fn a_token_that_is_not_accepted() {

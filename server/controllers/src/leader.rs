@@ -32,6 +32,28 @@ pub struct Election {
     pub renew_deadline: Duration,
     /// Pause between two attempts.
     pub retry_period: Duration,
+    /// Why the Lease cannot be had, while the API answers and refuses. Whoever wants to show it subscribes before the start.
+    pub refused: watch::Sender<Option<Refusal>>,
+}
+
+/// What the API said to an attempt to take the Lease: rights are missing (401, 403), or its namespace is (404).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// HTTP status.
+    pub status: u16,
+    /// The API's own words.
+    pub message: String,
+}
+
+impl Refusal {
+    fn of(error: &kube::Error) -> Option<Self> {
+        match error {
+            kube::Error::Api(status) if matches!(status.code, 401 | 403 | 404) => {
+                Some(Self { status: status.code, message: status.message.clone() })
+            }
+            _ => None,
+        }
+    }
 }
 
 impl Election {
@@ -44,6 +66,7 @@ impl Election {
             lease_duration: Duration::from_secs(15),
             renew_deadline: Duration::from_secs(10),
             retry_period: Duration::from_secs(2),
+            refused: watch::Sender::new(None),
         }
     }
 
@@ -101,7 +124,15 @@ impl Candidate {
             let patience =
                 if *self.leads.borrow() { deadline.saturating_sub(renewed.elapsed()) } else { deadline };
             let begun = Instant::now();
-            match tokio::time::timeout(patience, self.acquire_or_renew()).await {
+            let answer = tokio::time::timeout(patience, self.acquire_or_renew()).await;
+            let refusal = match &answer {
+                Ok(Err(error)) => Refusal::of(error),
+                _ => None,
+            };
+            self.election
+                .refused
+                .send_if_modified(|told| std::mem::replace(told, refusal.clone()) != refusal);
+            match answer {
                 Ok(Ok(true)) => {
                     // Counted from before the request: others count from when they see it, which is later.
                     renewed = begun;
