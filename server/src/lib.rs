@@ -3,6 +3,8 @@
 //! This crate wires the parts: command line, clients, caches, controllers, board, HTTP. Decisions live in the
 //! crates `controllers`, `board` and `wire`.
 
+#![recursion_limit = "256"] // The views of the pages are deep types when the build does not erase them.
+
 pub mod auth;
 pub mod cli;
 pub mod detail;

@@ -149,15 +149,13 @@ impl Board {
 
     /// These are all GameServers that there are: those that the board knows besides are gone. The listed ones have
     /// been applied before.
-    pub fn keep_servers<T: Borrow<SlimGameServer>>(&mut self, listed: &[T]) {
-        let listed = places(listed.iter().map(|server| &server.borrow().metadata));
-        self.keep(&listed, |row| row.server.is_some(), |row| row.server = None);
+    pub fn keep_servers(&mut self, listed: &HashSet<Place>) {
+        self.keep(listed, |row| row.server.is_some(), |row| row.server = None);
     }
 
     /// As [`Board::keep_servers`], for pods.
-    pub fn keep_pods<T: Borrow<SlimPod>>(&mut self, listed: &[T]) {
-        let listed = places(listed.iter().map(|pod| &pod.borrow().metadata));
-        self.keep(&listed, |row| row.pod.is_some(), |row| row.pod = None);
+    pub fn keep_pods(&mut self, listed: &HashSet<Place>) {
+        self.keep(listed, |row| row.pod.is_some(), |row| row.pod = None);
     }
 
     /// As [`Board::keep_servers`], for sets.
@@ -180,11 +178,11 @@ impl Board {
         }
     }
 
-    fn keep(&mut self, listed: &HashSet<(&str, &str)>, has: fn(&Row) -> bool, drop: fn(&mut Parts)) {
+    fn keep(&mut self, listed: &HashSet<Place>, has: fn(&Row) -> bool, drop: fn(&mut Parts)) {
         let gone: Vec<Arc<Row>> = self
             .order
             .iter()
-            .filter(|row| has(&row.0) && !listed.contains(&(&*row.0.namespace, &*row.0.name)))
+            .filter(|row| has(&row.0) && !listed.contains(&Place::new(&row.0.namespace, &row.0.name)))
             .map(|row| row.0.clone())
             .collect();
         for row in gone {
@@ -229,6 +227,25 @@ impl Board {
     }
 }
 
+/// Where an object is: namespace and name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place(Box<str>);
+
+impl Place {
+    /// A place by its parts.
+    #[must_use]
+    pub fn new(namespace: &str, name: &str) -> Self {
+        // Neither may hold a slash.
+        Self(format!("{namespace}/{name}").into())
+    }
+
+    /// The place of an object; an object without a name is nowhere.
+    #[must_use]
+    pub fn of(metadata: &ObjectMeta) -> Option<Self> {
+        place(metadata).map(|(namespace, name)| Self::new(namespace, name))
+    }
+}
+
 /// The halves of a row.
 #[derive(Default)]
 struct Parts {
@@ -239,10 +256,6 @@ struct Parts {
 /// Namespace and name; an object without a name is none.
 fn place(metadata: &ObjectMeta) -> Option<(&str, &str)> {
     Some((metadata.namespace.as_deref().unwrap_or(""), metadata.name.as_deref()?))
-}
-
-fn places<'a>(all: impl Iterator<Item = &'a ObjectMeta>) -> HashSet<(&'a str, &'a str)> {
-    all.filter_map(place).collect()
 }
 
 fn set_key(metadata: &ObjectMeta) -> Option<SetKey> {

@@ -163,11 +163,11 @@ fn what_a_new_list_does_not_have_is_gone() {
     let mut board = board(&[("prod/game-0", json!({})), ("prod/game-1", json!({}))]);
     board.apply_set(&set("prod/game", 2, json!({})));
     board.apply_node(&node("n1", true));
-    board.keep_servers(&[server("prod/game-0", json!({}))]);
-    board.keep_pods(&[pod("prod/game-0", json!({}))]);
+    board.keep_servers(&HashSet::from([Place::new("prod", "game-0")]));
+    board.keep_pods(&HashSet::from([Place::new("prod", "game-0")]));
     assert_eq!(names(&board.snapshot(), ""), ["game-0"]);
     let version = board.version();
-    board.keep_servers(&[server("prod/game-0", json!({}))]);
+    board.keep_servers(&HashSet::from([Place::new("prod", "game-0")]));
     assert_eq!(board.version(), version);
     board.keep_sets::<SlimGameServerSet>(&[]);
     board.keep_nodes::<SlimNode>(&[]);

@@ -77,7 +77,7 @@ impl Snapshot {
     }
 
     /// The sets of a match in the order of tables, servers without a set last, and the place of each.
-    fn sets_of(&self, matches: &Matches) -> (Vec<Count>, HashMap<Option<(&str, &str)>, usize>) {
+    fn sets_of(&self, matches: &Matches) -> (Vec<Count>, HashMap<Set<'_>, usize>) {
         let mut groups: Vec<Count> = Vec::new();
         let mut ranks = HashMap::new();
         let mut lone = 0;
@@ -100,7 +100,10 @@ impl Snapshot {
     }
 }
 
-fn set_of(row: &Row) -> Option<(&str, &str)> {
+/// Namespace and name of a set; none for servers without one.
+type Set<'a> = Option<(&'a str, &'a str)>;
+
+fn set_of(row: &Row) -> Set<'_> {
     row.set.as_deref().map(|set| (&*row.namespace, set))
 }
 

@@ -45,7 +45,7 @@ mod window_diff;
 #[cfg(test)]
 mod testing;
 
-pub use board::Board;
+pub use board::{Board, Place};
 pub use deck_diff::diff_deck;
 pub use players::{PlayersFrom, PlayersFromError};
 pub use row::Row;

@@ -1,5 +1,6 @@
 //! The board behind a lock that is held for moments only, with the clock of this machine.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crds::slim::{SlimGameServer, SlimGameServerSet, SlimNode, SlimPod};
@@ -11,7 +12,7 @@ use wire::live::Totals;
 use wire::row::{Count, ServerRow, ServersQuery, ServersWindow};
 use wire::set::{SetDetail, SetRow};
 
-use crate::board::Board;
+use crate::board::{Board, Place};
 use crate::players::PlayersFrom;
 use crate::snapshot::Snapshot;
 
@@ -100,10 +101,12 @@ impl SharedBoard {
     }
 
     /// These are all GameServers that there are.
-    pub fn replace_servers(&self, servers: &[Arc<SlimGameServer>]) {
-        self.in_turns(servers, |board, server| board.apply_server(server));
-        let all: Vec<&SlimGameServer> = servers.iter().map(|server| &**server).collect();
-        self.update(|board| board.keep_servers(&all));
+    pub fn replace_servers<T: AsRef<SlimGameServer>>(&self, servers: impl IntoIterator<Item = T>) {
+        let listed = self.in_turns(servers, |board, server| {
+            board.apply_server(server.as_ref());
+            Place::of(&server.as_ref().metadata)
+        });
+        self.update(|board| board.keep_servers(&listed));
     }
 
     /// As [`Board::apply_pod`].
@@ -117,10 +120,12 @@ impl SharedBoard {
     }
 
     /// These are all pods that there are.
-    pub fn replace_pods(&self, pods: &[Arc<SlimPod>]) {
-        self.in_turns(pods, |board, pod| board.apply_pod(pod));
-        let all: Vec<&SlimPod> = pods.iter().map(|pod| &**pod).collect();
-        self.update(|board| board.keep_pods(&all));
+    pub fn replace_pods<T: AsRef<SlimPod>>(&self, pods: impl IntoIterator<Item = T>) {
+        let listed = self.in_turns(pods, |board, pod| {
+            board.apply_pod(pod.as_ref());
+            Place::of(&pod.as_ref().metadata)
+        });
+        self.update(|board| board.keep_pods(&listed));
     }
 
     /// As [`Board::apply_set`].
@@ -161,11 +166,21 @@ impl SharedBoard {
         });
     }
 
-    /// Takes a list in, piece by piece.
-    fn in_turns<T>(&self, all: &[T], mut take: impl FnMut(&mut Board, &T)) {
-        for some in all.chunks(AT_ONCE) {
-            self.update(|board| some.iter().for_each(|one| take(board, one)));
+    /// Takes a list in, piece by piece, and tells what was in it. It is never held whole: the objects may be made while they
+    /// are walked over.
+    fn in_turns<T>(
+        &self,
+        all: impl IntoIterator<Item = T>,
+        mut take: impl FnMut(&mut Board, &T) -> Option<Place>,
+    ) -> HashSet<Place> {
+        let mut all = all.into_iter().peekable();
+        let mut listed = HashSet::new();
+        while all.peek().is_some() {
+            self.update(|board| {
+                listed.extend(all.by_ref().take(AT_ONCE).filter_map(|one| take(board, &one)));
+            });
         }
+        listed
     }
 
     /// As [`Snapshot::servers`], now.

@@ -34,7 +34,7 @@ async fn next(events: &mut Subscription<SlimPod>) -> String {
         CacheEvent::Applied(pod) => format!("+{}", name(&pod)),
         CacheEvent::Deleted(pod) => format!("-{}", name(&pod)),
         CacheEvent::Restarted(pods) => {
-            let mut names: Vec<String> = pods.iter().map(|pod| name(pod)).collect();
+            let mut names: Vec<String> = pods.iter().map(|pod| name(&pod)).collect();
             names.sort();
             format!("={}", names.join(","))
         }

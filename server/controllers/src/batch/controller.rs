@@ -100,7 +100,7 @@ pub async fn run(context: BatchContext, mut leader: watch::Receiver<bool>, stop:
                     None => return,
                     Some(CacheEvent::Applied(edit)) => start(&context, &mut running, &edit),
                     Some(CacheEvent::Restarted(edits)) => {
-                        edits.iter().for_each(|edit| start(&context, &mut running, edit));
+                        edits.iter().for_each(|edit| start(&context, &mut running, &edit));
                     }
                     Some(CacheEvent::Deleted(edit)) => {
                         if let Some(task) = edit.uid().and_then(|uid| running.remove(&uid)) {

@@ -1,6 +1,6 @@
 //! Observers of a cache: everybody gets every change, and a slow one gets a fresh start instead of a queue.
 
-use super::{Cache, Cached};
+use super::{Cache, Cached, Listing};
 use futures::Stream;
 use std::{
     pin::Pin,
@@ -14,18 +14,28 @@ use tokio_util::sync::ReusableBoxFuture;
 const BACKLOG: usize = 4096;
 
 /// What happened in a cache.
-#[derive(Clone, Debug)]
-pub enum CacheEvent<K> {
+#[derive(Debug)]
+pub enum CacheEvent<K: Cached> {
     /// The object is new or changed.
     Applied(Arc<K>),
     /// The object is gone; this is how it looked the last time.
     Deleted(Arc<K>),
     /// Everything there is, now: at the start, after a new list, and when the observer was too slow. What the observer
     /// knows and this list does not have is gone.
-    Restarted(Vec<Arc<K>>),
+    Restarted(Listing<K>),
 }
 
-pub(super) struct Feed<K> {
+impl<K: Cached> Clone for CacheEvent<K> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Applied(object) => Self::Applied(object.clone()),
+            Self::Deleted(object) => Self::Deleted(object.clone()),
+            Self::Restarted(all) => Self::Restarted(all.clone()),
+        }
+    }
+}
+
+pub(super) struct Feed<K: Cached> {
     sender: broadcast::Sender<CacheEvent<K>>,
 }
 
@@ -42,7 +52,7 @@ impl<K: Cached> Feed<K> {
     pub(super) fn subscribe(&self, cache: Cache<K>) -> Subscription<K> {
         // The channel is opened first: what happens in between is in the list and comes again, nothing is missed.
         let receiver = self.sender.subscribe();
-        let opening = cache.has_synced().then(|| CacheEvent::Restarted(cache.all()));
+        let opening = cache.has_synced().then(|| CacheEvent::Restarted(cache.listing()));
         Subscription { next: ReusableBoxFuture::new(receive(receiver)), opening, cache }
     }
 }
@@ -77,7 +87,7 @@ impl<K: Cached> Stream for Subscription<K> {
             Err(broadcast::error::RecvError::Lagged(_)) => {
                 // Skip the backlog before the list is read, so that nothing old comes after it.
                 self.next.set(receive(receiver.resubscribe()));
-                Poll::Ready(Some(CacheEvent::Restarted(self.cache.all())))
+                Poll::Ready(Some(CacheEvent::Restarted(self.cache.listing())))
             }
             Err(broadcast::error::RecvError::Closed) => {
                 self.next.set(receive(receiver));

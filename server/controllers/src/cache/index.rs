@@ -1,7 +1,10 @@
-//! Look-ups by a value of the objects, kept up to date with the store.
+//! Look-ups by a value of the objects, kept up to date with the store. It holds keys only; the objects lie in the store.
 
 use super::{Cached, Key};
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 /// Files objects under a value, for [`super::Cache::indexed`].
 #[derive(Debug)]
@@ -18,12 +21,14 @@ impl<K> Clone for Indexer<K> {
     }
 }
 
-type Files<K> = HashMap<String, HashMap<Key, Arc<K>>>;
+type Files = HashMap<Arc<str>, HashSet<Arc<Key>>>;
+/// The values of one object, one for each indexer.
+type Values = Box<[Option<Arc<str>>]>;
 
 pub(super) struct Index<K> {
-    indexers: Vec<(Indexer<K>, Files<K>)>,
-    /// The values of every object that is filed somewhere, one for each indexer.
-    filed: HashMap<Key, Vec<Option<String>>>,
+    indexers: Vec<(Indexer<K>, Files)>,
+    /// The values of every object that is filed somewhere.
+    filed: HashMap<Arc<Key>, Values>,
 }
 
 impl<K: Cached> Index<K> {
@@ -32,41 +37,44 @@ impl<K: Cached> Index<K> {
         Self { indexers, filed: HashMap::new() }
     }
 
-    pub(super) fn insert(&mut self, key: &Key, object: &Arc<K>) {
+    pub(super) fn insert(&mut self, key: &Arc<Key>, object: &K) {
         if self.indexers.is_empty() {
             return;
         }
         self.remove(key);
         let mut values = Vec::with_capacity(self.indexers.len());
         for (indexer, files) in &mut self.indexers {
-            let value = (indexer.value)(object);
-            if let Some(value) = &value {
-                files.entry(value.clone()).or_default().insert(key.clone(), object.clone());
-            }
-            values.push(value);
+            values.push((indexer.value)(object).map(|value| file(files, &value, key)));
         }
-        self.filed.insert(key.clone(), values);
+        self.filed.insert(key.clone(), values.into());
     }
 
     pub(super) fn remove(&mut self, key: &Key) {
         let Some(values) = self.filed.remove(key) else { return };
-        for ((_, files), value) in self.indexers.iter_mut().zip(values) {
+        for ((_, files), value) in self.indexers.iter_mut().zip(&values) {
             let Some(value) = value else { continue };
-            if let Some(file) = files.get_mut(&value) {
+            if let Some(file) = files.get_mut(value) {
                 file.remove(key);
                 if file.is_empty() {
-                    files.remove(&value);
+                    files.remove(value);
                 }
             }
         }
     }
 
-    pub(super) fn get(&self, indexer: &str, value: &str) -> Vec<Arc<K>> {
+    pub(super) fn get(&self, indexer: &str, value: &str) -> Vec<Arc<Key>> {
         let files = self.indexers.iter().find(|(known, _)| known.name == indexer).map(|(_, files)| files);
         debug_assert!(files.is_some() || self.indexers.is_empty(), "no indexer is called {indexer}");
         files
             .and_then(|files| files.get(value))
-            .map(|file| file.values().cloned().collect())
+            .map(|file| file.iter().cloned().collect())
             .unwrap_or_default()
     }
+}
+
+/// Files a key under a value and gives the one copy of the value that all its keys share.
+fn file(files: &mut Files, value: &str, key: &Arc<Key>) -> Arc<str> {
+    let shared = files.get_key_value(value).map_or_else(|| Arc::from(value), |(known, _)| known.clone());
+    files.entry(shared.clone()).or_default().insert(key.clone());
+    shared
 }

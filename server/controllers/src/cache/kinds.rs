@@ -4,7 +4,7 @@ use super::{Cache, CacheOptions, Cached, Health, Indexer, Key};
 use crds::pilothouse::{BatchEdit, BatchEditProgress, BatchEditTargets};
 use crds::{
     kruise::keys,
-    slim::{SlimGameServer, SlimGameServerSet, SlimNode, SlimPod},
+    slim::{Packed, SlimGameServer, SlimGameServerSet, SlimNode, SlimPod},
 };
 use kube::{Api, Client, ResourceExt};
 use std::sync::Arc;
@@ -28,8 +28,10 @@ pub const POD_NODE: &str = "node";
 pub const SERVER_SET: &str = "set";
 
 macro_rules! namespaced {
-    ($($kind:ty),*) => {$(
+    ($($kind:ty as $rest:ty),*) => {$(
         impl Cached for $kind {
+            type Rest = $rest;
+
             fn api_in(client: Client, namespace: Option<&str>) -> Api<Self> {
                 match namespace {
                     Some(namespace) => Api::namespaced(client, namespace),
@@ -40,9 +42,19 @@ macro_rules! namespaced {
     )*};
 }
 
-namespaced!(SlimGameServerSet, SlimGameServer, SlimPod, BatchEdit, BatchEditTargets, BatchEditProgress);
+namespaced!(
+    SlimGameServerSet as Arc<SlimGameServerSet>,
+    // Of these there are tens of thousands.
+    SlimGameServer as Packed<SlimGameServer>,
+    SlimPod as Packed<SlimPod>,
+    BatchEdit as Arc<BatchEdit>,
+    BatchEditTargets as Arc<BatchEditTargets>,
+    BatchEditProgress as Arc<BatchEditProgress>
+);
 
 impl Cached for SlimNode {
+    type Rest = Arc<Self>;
+
     fn api_in(client: Client, _: Option<&str>) -> Api<Self> {
         Api::all(client)
     }
@@ -126,12 +138,6 @@ impl Caches {
     #[must_use]
     pub fn servers_of(&self, set: &Key) -> Vec<Arc<SlimGameServer>> {
         self.servers.indexed(SERVER_SET, &set.to_string())
-    }
-
-    /// The pods on a node.
-    #[must_use]
-    pub fn pods_on(&self, node: &str) -> Vec<Arc<SlimPod>> {
-        self.pods.indexed(POD_NODE, node)
     }
 }
 

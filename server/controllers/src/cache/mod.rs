@@ -1,16 +1,18 @@
 //! Watch caches: one watch per kind, shared by the controllers, the board and the pages.
 //!
-//! A [`Cache`] is kube-runtime's watcher and reflector store, plus what they leave out: an index, an event for every
-//! change *and every removal* to any number of observers, the health of the watch ("in sync since", "stale since", "the
-//! kind is not installed"), and waiting until one's own write has come back. It recovers by itself from an API that is
-//! away, from an expired version (410) and from a kind that is installed later; meanwhile it goes on serving what it
-//! knows.
+//! A [`Cache`] is kube-runtime's watcher, plus what its reflector leaves out: objects that lie packed while nobody looks
+//! at them (kube's store holds them as they are: measured at 50,000 servers, more than twice of what the whole process may
+//! have), an index, an event for every change *and every removal* to any number of observers, the health of the watch ("in
+//! sync since", "stale since", "the kind is not installed"), and waiting until one's own write has come back. It recovers by
+//! itself from an API that is away, from an expired version (410) and from a kind that is installed later; meanwhile it goes
+//! on serving what it knows.
 
 mod contact;
 mod feed;
 mod health;
 mod index;
 mod kinds;
+mod rest;
 mod waiters;
 
 pub use contact::describe;
@@ -18,6 +20,7 @@ pub use feed::{CacheEvent, Subscription};
 pub use health::{Health, SyncState};
 pub use index::Indexer;
 pub use kinds::{Caches, Namespaces, POD_NODE, POD_SET, SERVER_SET};
+pub use rest::{Listing, Rest};
 pub use waiters::Expect;
 
 use feed::Feed;
@@ -26,14 +29,11 @@ use health::HealthBoard;
 use index::Index;
 use kube::{
     Api, Client, Resource, ResourceExt,
-    runtime::{
-        reflector::{ObjectRef, Store, store},
-        utils::Backoff,
-        watcher,
-    },
+    runtime::{utils::Backoff, watcher},
 };
 use serde::de::DeserializeOwned;
 use std::{
+    collections::HashMap,
     fmt,
     sync::{
         Arc, RwLock,
@@ -80,6 +80,9 @@ impl fmt::Display for Key {
 pub trait Cached:
     Resource<DynamicType = ()> + Clone + fmt::Debug + DeserializeOwned + Send + Sync + 'static
 {
+    /// The form in which it lies in the cache.
+    type Rest: Rest<Object = Self>;
+
     /// The kind in one namespace, or in all of them. A cluster-scoped kind has no namespaces.
     fn api_in(client: Client, namespace: Option<&str>) -> Api<Self>;
 }
@@ -122,9 +125,11 @@ impl<K: Cached> Clone for Cache<K> {
     }
 }
 
+type Objects<K> = HashMap<Arc<Key>, <K as Cached>::Rest>;
+
 struct Scope<K: Cached> {
     namespace: Option<String>,
-    store: Store<K>,
+    objects: RwLock<Objects<K>>,
     /// Highest resourceVersion that the watch has shown.
     seen: AtomicU64,
 }
@@ -145,14 +150,11 @@ impl<K: Cached> Cache<K> {
             Namespaces::All => vec![None],
             Namespaces::Only(names) => names.into_iter().map(Some).collect(),
         };
-        let (writers, scopes): (Vec<_>, Vec<_>) = places
+        let scopes: Vec<Scope<K>> = places
             .into_iter()
-            .map(|namespace| {
-                let writer = store::Writer::<K>::new(());
-                let store = writer.as_reader();
-                (writer, Scope { namespace, store, seen: AtomicU64::new(0) })
-            })
-            .unzip();
+            .map(|namespace| Scope { namespace, objects: RwLock::default(), seen: AtomicU64::new(0) })
+            .collect();
+        let count = scopes.len();
         let inner = Arc::new(Inner {
             health: HealthBoard::new(K::plural(&()).into_owned(), scopes.len()),
             scopes,
@@ -165,8 +167,8 @@ impl<K: Cached> Cache<K> {
         if !options.labels.is_empty() {
             config = config.labels(&options.labels);
         }
-        for (number, writer) in writers.into_iter().enumerate() {
-            let run = Cache { inner: inner.clone() }.follow(number, writer, client.clone(), config.clone());
+        for number in 0..count {
+            let run = Cache { inner: inner.clone() }.follow(number, client.clone(), config.clone());
             let stop = stop.clone();
             tokio::spawn(async move {
                 tokio::select! {
@@ -200,27 +202,31 @@ impl<K: Cached> Cache<K> {
     /// The object, as far as the watch has seen it.
     #[must_use]
     pub fn get(&self, key: &Key) -> Option<Arc<K>> {
-        let mut reference = ObjectRef::<K>::new(&key.name);
-        if !key.namespace.is_empty() {
-            reference = reference.within(&key.namespace);
-        }
-        self.inner
-            .scopes
-            .iter()
-            .filter(|scope| scope.covers(&key.namespace))
-            .find_map(|s| s.store.get(&reference))
+        // Woken after the lock is given back.
+        let found = self.covering(&key.namespace).find_map(|scope| read(&scope.objects).get(key).cloned());
+        found.map(|object| object.wake())
     }
 
     /// All objects, in no order.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<K>> {
-        self.inner.scopes.iter().flat_map(|scope| scope.store.state()).collect()
+        self.listing().iter().collect()
+    }
+
+    /// Everything there is, not woken yet.
+    #[must_use]
+    pub fn listing(&self) -> Listing<K> {
+        let mut all = Vec::with_capacity(self.len());
+        for scope in &self.inner.scopes {
+            all.extend(read(&scope.objects).values().cloned());
+        }
+        Listing::new(all)
     }
 
     /// How many objects.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.inner.scopes.iter().map(|scope| scope.store.len()).sum()
+        self.inner.scopes.iter().map(|scope| read(&scope.objects).len()).sum()
     }
 
     /// Whether there is no object.
@@ -229,14 +235,16 @@ impl<K: Cached> Cache<K> {
         self.len() == 0
     }
 
-    /// The reflector stores, one for each watch (a single one unless only some namespaces are watched).
-    pub fn stores(&self) -> impl Iterator<Item = Store<K>> + '_ {
-        self.inner.scopes.iter().map(|scope| scope.store.clone())
-    }
-
     /// The objects that an [`Indexer`] files under `value`, in no order. Empty when no indexer has that name.
     #[must_use]
     pub fn indexed(&self, indexer: &str, value: &str) -> Vec<Arc<K>> {
+        let keys = self.indexed_keys(indexer, value);
+        keys.iter().filter_map(|key| self.get(key)).collect()
+    }
+
+    /// The keys of [`Cache::indexed`].
+    #[must_use]
+    pub fn indexed_keys(&self, indexer: &str, value: &str) -> Vec<Arc<Key>> {
         read(&self.inner.index).get(indexer, value)
     }
 
@@ -290,66 +298,61 @@ impl<K: Cached> Cache<K> {
         seen.is_none_or(|seen| expect.is_met(current.as_deref(), seen))
     }
 
-    /// Takes one event of a watch in: store, index, then everybody who waits or observes.
-    fn take(&self, scope_number: usize, writer: &mut store::Writer<K>, event: &watcher::Event<K>) {
-        let Some(scope) = self.inner.scopes.get(scope_number) else { return };
+    fn covering(&self, namespace: &str) -> impl Iterator<Item = &Scope<K>> {
+        self.inner.scopes.iter().filter(move |scope| scope.covers(namespace))
+    }
+
+    /// Takes one event of a watch in: store, index, then everybody who waits or observes. `list` gathers a list until it is
+    /// complete.
+    fn take(&self, number: usize, list: &mut Objects<K>, event: watcher::Event<K>) {
+        let Some(scope) = self.inner.scopes.get(number) else { return };
         match event {
             watcher::Event::Apply(object) => {
-                writer.apply_watcher_event(event);
-                let key = Key::of(object);
-                scope.advance(object);
-                if let Some(stored) = self.get(&key) {
-                    write(&self.inner.index).insert(&key, &stored);
-                    self.tell(&key);
-                    self.inner.feed.send(CacheEvent::Applied(stored));
-                }
+                let object = Arc::new(object);
+                let key = scope.put(&object);
+                scope.advance(&object);
+                write(&self.inner.index).insert(&key, &object);
+                self.tell(&key);
+                self.inner.feed.send(CacheEvent::Applied(object));
             }
             watcher::Event::Delete(object) => {
-                writer.apply_watcher_event(event);
-                let key = Key::of(object);
-                scope.advance(object);
+                let key = Key::of(&object);
+                write(&scope.objects).remove(&key);
+                scope.advance(&object);
                 write(&self.inner.index).remove(&key);
                 self.tell(&key);
-                self.inner.feed.send(CacheEvent::Deleted(Arc::new(object.clone())));
+                self.inner.feed.send(CacheEvent::Deleted(Arc::new(object)));
             }
             watcher::Event::Init => {
-                self.inner.health.relisting(scope_number);
-                writer.apply_watcher_event(event);
+                self.inner.health.relisting(number);
+                *list = HashMap::new();
             }
             watcher::Event::InitApply(object) => {
-                scope.advance(object);
-                writer.apply_watcher_event(event);
+                scope.advance(&object);
+                let object = Arc::new(object);
+                list.insert(Arc::new(Key::of(&*object)), K::Rest::lay(&object));
             }
-            watcher::Event::InitDone => self.take_list(scope_number, scope, writer, event),
+            watcher::Event::InitDone => self.take_list(number, scope, std::mem::take(list)),
         }
     }
 
-    fn take_list(
-        &self,
-        scope_number: usize,
-        scope: &Scope<K>,
-        writer: &mut store::Writer<K>,
-        event: &watcher::Event<K>,
-    ) {
-        let before = scope.store.state();
-        writer.apply_watcher_event(event);
-        let gone: Vec<Arc<K>> =
-            before.into_iter().filter(|object| self.get(&Key::of(&**object)).is_none()).collect();
+    fn take_list(&self, number: usize, scope: &Scope<K>, list: Objects<K>) {
+        let before = std::mem::replace(&mut *write(&scope.objects), list);
+        let gone: Vec<(Arc<Key>, K::Rest)> = {
+            let now = read(&scope.objects);
+            before.into_iter().filter(|(key, _)| !now.contains_key(key)).collect()
+        };
         {
             let mut index = write(&self.inner.index);
-            for object in &gone {
-                index.remove(&Key::of(&**object));
-            }
-            for object in scope.store.state() {
-                index.insert(&Key::of(&*object), &object);
-            }
+            gone.iter().for_each(|(key, _)| index.remove(key));
+            read(&scope.objects).iter().for_each(|(key, object)| index.insert(key, &object.wake()));
         }
-        self.inner.health.listed(scope_number);
+        self.inner.health.listed(number);
         self.inner.waiters.recheck(|key, expect| self.shows(key, expect));
-        for object in gone {
-            self.inner.feed.send(CacheEvent::Deleted(object));
+        for (_, object) in gone {
+            self.inner.feed.send(CacheEvent::Deleted(object.wake()));
         }
-        self.inner.feed.send(CacheEvent::Restarted(self.all()));
+        self.inner.feed.send(CacheEvent::Restarted(self.listing()));
     }
 
     fn tell(&self, key: &Key) {
@@ -357,18 +360,13 @@ impl<K: Cached> Cache<K> {
     }
 
     /// Follows one watch for ever. What goes wrong is reported to the health and tried again.
-    async fn follow(
-        self,
-        number: usize,
-        mut writer: store::Writer<K>,
-        client: Client,
-        config: watcher::Config,
-    ) {
+    async fn follow(self, number: usize, client: Client, config: watcher::Config) {
         let namespace = self.inner.scopes.get(number).and_then(|scope| scope.namespace.clone());
         let board = self.clone();
         let client = contact::observed(client, move || board.inner.health.answered(number));
         let mut events = std::pin::pin!(watcher(K::api_in(client, namespace.as_deref()), config));
         let mut backoff = watcher::DefaultBackoff::default();
+        let mut list = HashMap::new();
         while let Some(event) = events.next().await {
             match event {
                 Ok(event) => {
@@ -376,7 +374,7 @@ impl<K: Cached> Cache<K> {
                     if !matches!(event, watcher::Event::Init) {
                         backoff.reset();
                     }
-                    self.take(number, &mut writer, &event);
+                    self.take(number, &mut list, event);
                 }
                 Err(error) => {
                     let state = contact::state_after(&error);
@@ -398,6 +396,15 @@ impl<K: Cached> Cache<K> {
 impl<K: Cached> Scope<K> {
     fn covers(&self, namespace: &str) -> bool {
         self.namespace.as_deref().is_none_or(|own| own == namespace)
+    }
+
+    /// Puts an object into the store. The key of one that was there before stays: the index holds the same.
+    fn put(&self, object: &Arc<K>) -> Arc<Key> {
+        let (key, rest) = (Key::of(&**object), K::Rest::lay(object));
+        let mut objects = write(&self.objects);
+        let key = objects.get_key_value(&key).map_or_else(|| Arc::new(key), |(known, _)| known.clone());
+        objects.insert(key.clone(), rest);
+        key
     }
 
     fn advance(&self, object: &K) {

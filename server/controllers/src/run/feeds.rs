@@ -1,7 +1,7 @@
 //! From changes in the caches to keys in the queues.
 
 use super::Shared;
-use crate::cache::{CacheEvent, Key};
+use crate::cache::{CacheEvent, Key, POD_NODE, SERVER_SET};
 use crds::{
     kruise::keys,
     slim::{SlimGameServerSet, SlimNode, SlimPod},
@@ -25,7 +25,8 @@ async fn sets(shared: &Shared) {
         let generation = set.metadata.generation.unwrap_or_default();
         if generations.insert(key.clone(), generation).is_some_and(|old| old != generation) {
             // Labels of the template go to the GameServers, and so do changes of the reclaim policy.
-            shared.caches.servers_of(&key).iter().for_each(|server| shared.servers.add(Key::of(&**server)));
+            let servers = shared.caches.servers.indexed_keys(SERVER_SET, &key.to_string());
+            servers.iter().for_each(|server| shared.servers.add(Key::clone(server)));
         }
         shared.sets.add(key);
     };
@@ -33,7 +34,7 @@ async fn sets(shared: &Shared) {
     while let Some(event) = events.next().await {
         match event {
             CacheEvent::Applied(set) => look_at(&set),
-            CacheEvent::Restarted(sets) => sets.iter().for_each(|set| look_at(set)),
+            CacheEvent::Restarted(sets) => sets.iter().for_each(|set| look_at(&set)),
             CacheEvent::Deleted(set) => look_at(&set),
         }
     }
@@ -47,7 +48,7 @@ async fn servers(shared: &Shared) {
                 shared.servers.add(Key::of(&*server));
             }
             CacheEvent::Restarted(servers) => {
-                servers.iter().for_each(|server| shared.servers.add(Key::of(&**server)));
+                servers.iter().for_each(|server| shared.servers.add(Key::of(&*server)));
             }
         }
     }
@@ -64,7 +65,7 @@ async fn pods(shared: &Shared) {
     while let Some(event) = events.next().await {
         match event {
             CacheEvent::Applied(pod) | CacheEvent::Deleted(pod) => look_at(&pod),
-            CacheEvent::Restarted(pods) => pods.iter().for_each(|pod| look_at(pod)),
+            CacheEvent::Restarted(pods) => pods.iter().for_each(|pod| look_at(&pod)),
         }
     }
 }
@@ -75,7 +76,8 @@ async fn nodes(shared: &Shared) {
     let mut told: HashMap<String, u64> = HashMap::new();
     let mut events = shared.caches.nodes.subscribe();
     let enqueue = |node: &str| {
-        shared.caches.pods_on(node).iter().for_each(|pod| shared.servers.add(Key::of(&**pod)));
+        let pods = shared.caches.pods.indexed_keys(POD_NODE, node);
+        pods.iter().for_each(|pod| shared.servers.add(Key::clone(pod)));
     };
     while let Some(event) = events.next().await {
         match event {
@@ -90,7 +92,7 @@ async fn nodes(shared: &Shared) {
                 enqueue(&node.name_any());
             }
             CacheEvent::Restarted(nodes) => {
-                for node in nodes {
+                for node in nodes.iter() {
                     let (name, says) = (node.name_any(), what_it_says(&node));
                     if told.insert(name.clone(), says) != Some(says) {
                         enqueue(&name);
