@@ -62,6 +62,7 @@ pub struct Attention {
 
 /// Counters of the header and the menu, and what needs a hand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Totals {
     /// Servers.
     pub servers: u32,

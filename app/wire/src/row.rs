@@ -29,6 +29,7 @@ fn is_false(value: &bool) -> bool {
 
 /// One game server of any family, as a table shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ServerRow {
     /// Identity.
     pub key: ServerKey,
@@ -208,6 +209,7 @@ pub struct Count {
 
 /// Counts over everything that the filter matches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Counts {
     /// By state, most first.
     pub state: Vec<Count>,

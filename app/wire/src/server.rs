@@ -39,6 +39,7 @@ pub struct EventView {
 
 /// One container: from the template to what runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ContainerDetail {
     /// Name.
     pub name: String,

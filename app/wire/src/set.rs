@@ -108,6 +108,7 @@ impl TryFrom<PlainCell> for IdCell {
 
 /// One set whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct SetDetail {
     /// The list row.
     pub row: SetRow,
@@ -137,6 +138,7 @@ pub struct SetDetail {
 
 /// One server that a scale down would remove.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Leaving {
     /// The server.
     pub key: ServerKey,
@@ -152,6 +154,7 @@ pub struct Leaving {
 
 /// What a change of replicas would do, decided by the code that does it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ScalePreview {
     /// The set.
     pub set: SetKey,
@@ -176,6 +179,7 @@ pub struct ScalePreview {
 
 /// Body of a scale request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ScaleRequest {
     /// Replicas wanted.
     pub replicas: u32,
