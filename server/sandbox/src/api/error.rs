@@ -74,6 +74,12 @@ impl ApiError {
         )
     }
 
+    /// 409 on create where the one before is on its way out.
+    pub fn still_there(what: Named<'_>, name: &str) -> Self {
+        let error = Self::already_exists(what, name);
+        Self { message: format!("object is being deleted: {}", error.message), ..error }
+    }
+
     /// 409 because of a newer version or a precondition.
     pub fn conflict(what: Named<'_>, name: &str, why: &str) -> Self {
         let message = format!("Operation cannot be fulfilled on {} {name:?}: {why}", what.qualified());
@@ -185,6 +191,14 @@ pub enum FieldErrorKind {
 }
 
 impl FieldErrorKind {
+    /// After such a mistake the rules of a custom kind are not judged.
+    pub fn blocks_rules(self) -> bool {
+        matches!(
+            self,
+            Self::NotSupported | Self::Required | Self::TooLong | Self::TooMany | Self::TypeInvalid
+        )
+    }
+
     fn reason(self) -> &'static str {
         match self {
             Self::Required => "FieldValueRequired",
@@ -207,15 +221,19 @@ pub struct FieldError {
     pub kind: FieldErrorKind,
     /// Path such as `spec.containers[0].name`.
     pub field: String,
-    /// The offending value, where the wording shows it.
-    pub value: Value,
+    /// The offending value; `None` where it is too large to be shown.
+    pub value: Option<Value>,
     /// The rest of the sentence.
     pub detail: String,
 }
 
 impl FieldError {
     fn new(kind: FieldErrorKind, field: impl Into<String>, value: Value, detail: impl Into<String>) -> Self {
-        Self { kind, field: field.into(), value, detail: detail.into() }
+        Self { kind, field: field.into(), value: Some(value), detail: detail.into() }
+    }
+    /// Any kind; without a value it is left out of the words.
+    pub fn about(kind: FieldErrorKind, field: String, value: Option<Value>, detail: String) -> Self {
+        Self { kind, field, value, detail }
     }
     /// `Required value`.
     pub fn required(field: impl Into<String>, detail: impl Into<String>) -> Self {
@@ -262,13 +280,17 @@ impl FieldError {
             FieldErrorKind::Required => "Required value".to_owned(),
             FieldErrorKind::Forbidden => "Forbidden".to_owned(),
             FieldErrorKind::TooLong => "Too long".to_owned(),
-            FieldErrorKind::Invalid | FieldErrorKind::TypeInvalid => format!("Invalid value: {}", self.value),
-            FieldErrorKind::Duplicate => format!("Duplicate value: {}", self.value),
-            FieldErrorKind::NotSupported => format!("Unsupported value: {}", self.value),
-            FieldErrorKind::TooMany => format!("Too many: {}", self.value),
-            FieldErrorKind::NotFound => format!("Not found: {}", self.value),
+            FieldErrorKind::Invalid | FieldErrorKind::TypeInvalid => self.with_value("Invalid value"),
+            FieldErrorKind::Duplicate => self.with_value("Duplicate value"),
+            FieldErrorKind::NotSupported => self.with_value("Unsupported value"),
+            FieldErrorKind::TooMany => self.with_value("Too many"),
+            FieldErrorKind::NotFound => self.with_value("Not found"),
         };
         if self.detail.is_empty() { head } else { format!("{head}: {}", self.detail) }
+    }
+
+    fn with_value(&self, words: &str) -> String {
+        self.value.as_ref().map_or_else(|| words.to_owned(), |value| format!("{words}: {value}"))
     }
 }
 

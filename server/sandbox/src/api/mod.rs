@@ -4,6 +4,7 @@
 //! [`serve`] puts it on loopback with a kubeconfig. What it knows about kinds is data (schemas and discovery recorded from a
 //! real server, CRDs at run time); code per kind exists only where Kubernetes itself behaves differently for a kind.
 mod apply;
+mod cel;
 mod clock;
 mod counts;
 mod discovery;

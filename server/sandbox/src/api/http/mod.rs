@@ -1,5 +1,6 @@
 //! The wire side: a `tower` service from requests to answers.
 pub mod answer;
+pub mod compress;
 pub mod negotiate;
 mod protobuf;
 pub mod query;
@@ -91,7 +92,8 @@ where
     } else {
         Bytes::new()
     };
-    handle(server, &parts, &body).unwrap_or_else(|error| answer::error(&error))
+    let response = handle(server, &parts, &body).unwrap_or_else(|error| answer::error(&error));
+    compress::compress(&parts, response).await
 }
 
 /// Reads a body up to the limit.
@@ -122,7 +124,7 @@ fn handle(server: &Server, parts: &Parts, body: &Bytes) -> Result<Response<Body>
         return verbs::handle(server, parts, target, body);
     }
     if !matches!(parts.method, Method::GET | Method::HEAD) {
-        return Ok(not_found());
+        return Err(verbs::refuse_method());
     }
     let kinds = server.registry().kinds();
     match route {
@@ -130,7 +132,12 @@ fn handle(server: &Server, parts: &Parts, body: &Bytes) -> Result<Response<Body>
         Route::Groups => discovery::groups(&kinds, &parts.headers),
         Route::Group(group) => Ok(discovery::group(&kinds, &group).unwrap_or_else(not_found)),
         Route::Resources(group, version) => {
-            Ok(discovery::resources(&kinds, &group, &version).unwrap_or_else(not_found))
+            let known = kinds.groups().iter().any(|(name, _)| *name == group);
+            match discovery::resources(&kinds, &group, &version) {
+                Some(answer) => Ok(answer),
+                None if known => Err(verbs::unknown_resource()),
+                None => Ok(not_found()),
+            }
         }
         Route::OpenApiV2 => openapi::v2(&kinds, &parts.headers),
         Route::OpenApiV3(None) => Ok(openapi::index(&kinds)),

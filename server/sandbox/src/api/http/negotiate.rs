@@ -35,7 +35,7 @@ pub fn form(headers: &HeaderMap, many: bool) -> Result<Form> {
     for range in accepted.split(',') {
         let mut parts = range.split(';').map(str::trim);
         let media = parts.next().unwrap_or_default();
-        if !matches!(media, "application/json" | "application/*" | "*/*" | "application/yaml") {
+        if !matches!(media, "application/json" | "*/*" | "application/yaml") {
             continue;
         }
         let mut form = Some(Form::Plain);
@@ -47,6 +47,7 @@ pub fn form(headers: &HeaderMap, many: bool) -> Result<Form> {
                 Some(("as", "APIGroupDiscoveryList")) => form = Some(Form::Aggregated),
                 Some(("as", _)) => form = None,
                 // Only the current version of discovery and of tables.
+                Some(("v", "v2")) if form == Some(Form::Table) => form = None,
                 Some(("v", version)) if !matches!(version, "v1" | "v2") => form = None,
                 _ => {}
             }
@@ -87,6 +88,11 @@ fn unsupported(accepted: &str) -> ApiError {
     ApiError::new(415, "UnsupportedMediaType", message)
 }
 
+/// Custom kinds have no strategic merge patch.
+pub fn no_strategic() -> ApiError {
+    unsupported("application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml")
+}
+
 /// The kind of patch that the content type names.
 pub fn patch_type(headers: &HeaderMap) -> Result<PatchType> {
     match media(headers) {
@@ -122,7 +128,28 @@ pub fn yaml(body: &[u8]) -> Result<Value> {
     if let Ok(value) = serde_json::from_slice(body) {
         return Ok(value);
     }
+    // The time that YAML takes grows with the square of its depth, so depth is bounded before it is read.
+    if brackets(body) > DEEPEST {
+        return Err(ApiError::bad_request(format!("error decoding YAML: deeper than {DEEPEST} levels")));
+    }
     serde_yaml::from_slice(body).map_err(|e| ApiError::bad_request(format!("error decoding YAML: {e}")))
+}
+
+/// How deep a body may be: what the JSON reader takes too.
+const DEEPEST: usize = 128;
+
+/// How many brackets are open at once, at most. Those in texts count too: no manifest has so many of them.
+fn brackets(body: &[u8]) -> usize {
+    let (mut open, mut most) = (0_usize, 0);
+    for byte in body {
+        match byte {
+            b'{' | b'[' => open += 1,
+            b'}' | b']' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(open);
+    }
+    most
 }
 
 #[cfg(test)]
@@ -154,7 +181,8 @@ mod tests {
     fn bodies_that_nobody_can_read_are_refused() {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, "application/vnd.kubernetes.protobuf".parse().unwrap());
-        assert_eq!(object(&headers, b"x").unwrap_err().code, 415);
+        assert_eq!(object(&headers, b"x").unwrap_err().code, 400);
+        assert_eq!(object(&headers, b"k8s\0x").unwrap_err().code, 415);
         assert_eq!(patch_type(&headers).unwrap_err().code, 415);
     }
 }

@@ -47,6 +47,9 @@ impl Field {
 
 /// Reads a body.
 pub fn read(body: &[u8]) -> Result<Value> {
+    if !body.starts_with(MAGIC) {
+        return Err(ApiError::bad_request("the body does not start as protobuf bodies of Kubernetes do"));
+    }
     decode(body).ok_or_else(|| {
         ApiError::new(
             415,
@@ -304,7 +307,8 @@ mod tests {
             &body("v1", "Nothing", b""),
             &body("v1", "Pod", b"\x0a\x7f"),
         ] {
-            assert_eq!(read(bad).unwrap_err().code, 415, "{bad:?}");
+            let code = read(bad).unwrap_err().code;
+            assert_eq!(code, if bad.starts_with(MAGIC) { 415 } else { 400 }, "{bad:?}");
         }
     }
 }

@@ -59,6 +59,8 @@ pub struct Options {
     pub grace_period_seconds: Option<i64>,
     /// `propagationPolicy`.
     pub propagation_policy: Option<String>,
+    /// `orphanDependents` is given.
+    pub orphan_dependents: bool,
     /// `includeObject`, of tables.
     pub include_object: Option<String>,
     /// `pretty`.
@@ -79,7 +81,7 @@ impl Options {
 
     fn set(&mut self, name: &str, value: String) -> Result<()> {
         match name {
-            "watch" => self.watch = flag(name, &value)?,
+            "watch" => self.watch = flag(&value),
             "labelSelector" => self.label_selector = value,
             "fieldSelector" => self.field_selector = value,
             "resourceVersion" => self.resource_version = resource_version(&value)?,
@@ -89,31 +91,49 @@ impl Options {
                     "Exact" => Some(VersionMatch::Exact),
                     "NotOlderThan" => Some(VersionMatch::NotOlderThan),
                     other => {
-                        return Err(ApiError::bad_request(format!("unknown resourceVersionMatch {other:?}")));
+                        let known = ["Exact", "NotOlderThan", ""].map(str::to_owned);
+                        let error = FieldError::not_supported("resourceVersionMatch", other, &known);
+                        return Err(ApiError::invalid_options("ListOptions", "meta.k8s.io", &error));
                     }
                 }
             }
-            "limit" => self.limit = number::<usize>(name, &value)?.unwrap_or(0),
+            "limit" => self.limit = usize::try_from(number::<i64>(name, &value)?.unwrap_or(0)).unwrap_or(0),
             "continue" => self.continue_token = Some(value).filter(|v| !v.is_empty()),
             "timeoutSeconds" => self.timeout_seconds = number(name, &value)?,
-            "allowWatchBookmarks" => self.bookmarks = flag(name, &value)?,
-            "sendInitialEvents" => self.send_initial_events = Some(flag(name, &value)?),
+            "allowWatchBookmarks" => self.bookmarks = flag(&value),
+            "sendInitialEvents" => self.send_initial_events = Some(flag(&value)),
             "dryRun" => match value.as_str() {
-                "" => {}
                 "All" => self.dry_run = true,
                 other => {
                     let error = FieldError::not_supported("dryRun", other, &["All".to_owned()]);
                     return Err(ApiError::invalid_options("Options", "meta.k8s.io", &error));
                 }
             },
-            "fieldManager" => self.field_manager = Some(value).filter(|v| !v.is_empty()),
-            "force" => self.force = flag(name, &value)?,
+            "fieldManager" => {
+                // The rules of the real server for names of managers.
+                let refuse =
+                    |error: &FieldError| Err(ApiError::invalid_options("PatchOptions", "meta.k8s.io", error));
+                if value.len() > 128 {
+                    return refuse(&FieldError::too_long("fieldManager", 128));
+                }
+                if let Some(odd) = value.chars().find(|c| c.is_control()) {
+                    let why = format!("should not contain the control character {odd:?}");
+                    return refuse(&FieldError::invalid("fieldManager", value.as_str(), why));
+                }
+                self.field_manager = Some(value).filter(|v| !v.is_empty());
+            }
+            "force" => self.force = flag(&value),
+            "orphanDependents" => self.orphan_dependents = true,
             "fieldValidation" => {
                 self.field_validation = match value.as_str() {
                     "" | "Warn" => FieldValidation::Warn,
                     "Ignore" => FieldValidation::Ignore,
                     "Strict" => FieldValidation::Strict,
-                    other => return Err(ApiError::bad_request(format!("unknown fieldValidation {other:?}"))),
+                    other => {
+                        let known = ["", "Ignore", "Strict", "Warn"].map(str::to_owned);
+                        let error = FieldError::not_supported("fieldValidation", other, &known);
+                        return Err(ApiError::invalid_options("PatchOptions", "meta.k8s.io", &error));
+                    }
                 }
             }
             "gracePeriodSeconds" => self.grace_period_seconds = number(name, &value)?,
@@ -131,12 +151,9 @@ pub fn resource_version(text: &str) -> Result<Option<u64>> {
     number("resourceVersion", text)
 }
 
-fn flag(name: &str, value: &str) -> Result<bool> {
-    match value {
-        "true" | "1" | "True" | "TRUE" | "t" | "T" | "" => Ok(true),
-        "false" | "0" | "False" | "FALSE" | "f" | "F" => Ok(false),
-        other => Err(ApiError::bad_request(format!("{name}: {other:?} is not true or false"))),
-    }
+/// Everything is true that does not say no, as in the real server.
+fn flag(value: &str) -> bool {
+    !matches!(value, "0") && !value.eq_ignore_ascii_case("false")
 }
 
 fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<Option<T>> {
@@ -158,12 +175,7 @@ mod tests {
         assert!(options.watch);
         assert_eq!(options.label_selector, "a=b,c");
         assert_eq!((options.resource_version, options.limit), (None, 5));
-        for (bad, code) in [
-            ("/x?watch=perhaps", 400),
-            ("/x?resourceVersion=x", 400),
-            ("/x?dryRun=Some", 422),
-            ("/x?limit=-1", 400),
-        ] {
+        for (bad, code) in [("/x?resourceVersion=x", 400), ("/x?dryRun=Some", 422)] {
             assert_eq!(Options::parse(&bad.parse().unwrap()).unwrap_err().code, code, "{bad}");
         }
     }

@@ -99,8 +99,7 @@ impl Behaviour {
     /// Which rule names follow.
     pub fn name_rule(self) -> NameRule {
         match self {
-            Self::Namespace => NameRule::Label,
-            Self::Service => NameRule::Dns1035,
+            Self::Namespace | Self::Service => NameRule::Label,
             Self::Rbac => NameRule::Path,
             _ => NameRule::Subdomain,
         }

@@ -47,6 +47,7 @@ pub fn resources(crd: &Value, store: &Store) -> Vec<Resource> {
                 columns: list(version, &["additionalPrinterColumns"]).iter().map(Column::of_crd).collect(),
                 behaviour: Behaviour::Plain,
                 custom: Some(Custom {
+                    terminating: !text(crd, &["metadata", "deletionTimestamp"]).is_empty(),
                     crd: name.to_owned(),
                     scale,
                     stored_as: stored_as.clone(),

@@ -67,6 +67,8 @@ pub struct Subresource {
 /// What only custom kinds have.
 #[derive(Debug, Clone, Default)]
 pub struct Custom {
+    /// The definition is being deleted: nothing new comes.
+    pub terminating: bool,
     /// Name of the CRD.
     pub crd: String,
     /// Paths of the scale subresource: replicas in spec, in status, and the selector in status.

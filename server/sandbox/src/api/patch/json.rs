@@ -1,4 +1,5 @@
 //! JSON Patch (RFC 6902) with Kubernetes' answers.
+use json_patch::{AddOperation, PatchOperation};
 use serde_json::Value;
 
 use crate::api::error::{ApiError, Result};
@@ -11,8 +12,11 @@ const MOST_OPERATIONS: usize = 10_000;
 
 /// Reads a patch.
 pub fn read(body: &[u8]) -> Result<Operations> {
-    let operations: Operations = serde_json::from_slice(body)
+    let list: Vec<Value> = serde_json::from_slice(body)
         .map_err(|e| ApiError::bad_request(format!("error decoding patch: {e}")))?;
+    // A list that holds something else than operations is content that is wrong.
+    let operations: Operations = serde_json::from_value(Value::Array(list))
+        .map_err(|e| ApiError::new(422, "Invalid", format!("the patch cannot be applied: {e}")))?;
     if operations.0.len() > MOST_OPERATIONS {
         let message = format!(
             "The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {}",
@@ -23,16 +27,28 @@ pub fn read(body: &[u8]) -> Result<Operations> {
     Ok(operations)
 }
 
+/// To replace a member that an object does not have is to add it, in the real server's library.
+fn fills_gap(operation: &PatchOperation, object: &Value) -> Option<PatchOperation> {
+    let PatchOperation::Replace(replace) = operation else { return None };
+    let path = replace.path.as_str();
+    let (parent, _) = path.rsplit_once('/')?;
+    let gap = object.pointer(parent).is_some_and(Value::is_object) && object.pointer(path).is_none();
+    let (path, value) = (replace.path.clone(), replace.value.clone());
+    gap.then_some(PatchOperation::Add(AddOperation { path, value }))
+}
+
 /// Applies a patch. A failed `test` and a path that leads nowhere both answer 422, as the real server does.
 pub fn apply(operations: &Operations, old: &Value) -> Result<Value> {
     let mut new = old.clone();
-    json_patch::patch(&mut new, &operations.0).map_err(|error| {
-        ApiError::new(
-            422,
-            "Invalid",
-            format!("the server rejected our request due to an error in our request: {error}"),
-        )
-    })?;
+    for operation in &operations.0 {
+        let filled = fills_gap(operation, &new);
+        let operation = filled.as_ref().unwrap_or(operation);
+        json_patch::patch(&mut new, std::slice::from_ref(operation)).map_err(|_| {
+            // The real server does not say which operation failed either.
+            let words = "the server rejected our request due to an error in our request";
+            ApiError { details: Some(serde_json::json!({})), ..ApiError::new(422, "Invalid", words) }
+        })?;
+    }
     if !new.is_object() {
         return Err(ApiError::bad_request("the patch does not leave an object"));
     }

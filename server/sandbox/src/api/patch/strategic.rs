@@ -14,6 +14,9 @@ pub fn apply(schema: &Schema, old: &Value, patch: &Value) -> Result<Value> {
     let Some(patch) = patch.as_object() else {
         return Err(ApiError::bad_request("the patch must be an object"));
     };
+    if patch.get(PATCH).is_some_and(|directive| directive != "merge") {
+        return Err(ApiError::bad_request("a whole object can neither be deleted nor replaced by a patch"));
+    }
     Ok(Value::Object(merge_maps(schema, old.as_object(), patch)?))
 }
 

@@ -129,20 +129,23 @@ fn types(schema: &Schema, value: &mut Value, path: &str) -> Result<(), String> {
             }
             Ok(())
         }
-        (Type::Quantity, Value::Number(n)) => {
-            *value = Value::String(n.to_string());
+        (Type::Quantity, Value::Number(_) | Value::String(_)) => {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let Some(written) = quantity::canonical(&text) else {
+                return Err(format!(
+                    "{path}: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+                ));
+            };
+            *value = Value::String(written);
             Ok(())
         }
-        (Type::Quantity, Value::String(text)) if quantity::parse(text).is_none() => Err(format!(
-            "{path}: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-        )),
         (Type::Bytes, Value::String(text)) if !formats::holds("byte", text) => {
             Err(format!("{path}: illegal base64 data"))
         }
         (Type::Integer, Value::Number(n)) if n.is_f64() => wrong(value),
         (Type::Any, _)
         | (_, Value::Null)
-        | (Type::String | Type::IntOrString | Type::Quantity | Type::Bytes, Value::String(_))
+        | (Type::String | Type::IntOrString | Type::Bytes, Value::String(_))
         | (Type::Integer | Type::Number | Type::IntOrString, Value::Number(_))
         | (Type::Boolean, Value::Bool(_)) => Ok(()),
         _ => wrong(value),

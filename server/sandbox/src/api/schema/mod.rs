@@ -4,6 +4,8 @@
 pub mod builtin;
 mod decode;
 mod defaults;
+mod rules;
+mod soundness;
 mod structural;
 
 use std::collections::BTreeMap;
@@ -13,6 +15,7 @@ use serde_json::{Map, Value};
 
 pub use decode::{check_types, prune, unset};
 pub use defaults::apply_defaults;
+pub use rules::Rule;
 pub use structural::{compile, structural_errors};
 
 /// What JSON type a value must have.
@@ -90,6 +93,8 @@ pub struct Schema {
     pub always_written: Vec<String>,
     /// Bounds, patterns and the like; only custom kinds have them.
     pub limits: Option<Box<Limits>>,
+    /// Here or somewhere below stands a rule of `x-kubernetes-validations`.
+    pub has_rules: bool,
 }
 
 /// Value rules of a custom kind.
@@ -129,26 +134,8 @@ pub struct Limits {
     pub one_of: Vec<Schema>,
     /// This does not hold.
     pub not: Option<Box<Schema>>,
-    /// `x-kubernetes-validations`, for the CEL seam.
+    /// `x-kubernetes-validations`.
     pub rules: Vec<Rule>,
-}
-
-/// One CEL rule.
-#[derive(Debug, Clone, Default)]
-#[expect(dead_code, reason = "kept for the evaluator behind `validate::cel`, which does not exist yet")]
-pub struct Rule {
-    /// The expression.
-    pub rule: String,
-    /// Words for people when it does not hold.
-    pub message: Option<String>,
-    /// An expression that makes these words.
-    pub message_expression: Option<String>,
-    /// Reason of the cause.
-    pub reason: Option<String>,
-    /// Which field is to blame, relative to where the rule stands.
-    pub field_path: Option<String>,
-    /// The rule also holds when there is no old value.
-    pub optional_old_self: bool,
 }
 
 impl Schema {
@@ -168,6 +155,19 @@ impl Schema {
     /// A map in which anything goes.
     pub fn is_free_form(&self) -> bool {
         self.kind == Type::Object && self.properties.is_empty() && self.additional.is_none()
+    }
+}
+
+/// What a schema calls its type, in errors about rules.
+pub fn type_word(schema: &Schema) -> &'static str {
+    match schema.kind {
+        Type::Any | Type::IntOrString => "",
+        Type::Object => "object",
+        Type::Array => "array",
+        Type::String | Type::Quantity | Type::Bytes => "string",
+        Type::Integer => "integer",
+        Type::Number => "number",
+        Type::Boolean => "boolean",
     }
 }
 
@@ -225,5 +225,6 @@ fn common(source: &Map<String, Value>, child: &dyn Fn(&Value) -> Schema) -> Sche
         omit_zero: false,
         always_written: Vec::new(),
         limits: None,
+        has_rules: false,
     }
 }

@@ -1,12 +1,12 @@
 //! Compiling the schema of a CustomResourceDefinition.
 use serde_json::{Map, Value};
 
-use super::{Limits, ListType, Rule, Schema, Type, common};
+use super::{Limits, ListType, Schema, Type, common, rules, soundness};
 use crate::api::error::FieldError;
 
 /// Compiles `openAPIV3Schema` of a custom kind; the outermost map gets the fields that every object has.
 pub fn compile(source: &Value) -> Schema {
-    let mut schema = convert(source);
+    let mut schema = convert_as(source, true);
     schema.kind = Type::Object;
     let text = || Schema { kind: Type::String, ..Schema::default() };
     schema.properties.insert("apiVersion".into(), text());
@@ -17,10 +17,20 @@ pub fn compile(source: &Value) -> Schema {
 }
 
 fn convert(source: &Value) -> Schema {
+    convert_as(source, false)
+}
+
+fn convert_as(source: &Value, root: bool) -> Schema {
     let Some(map) = source.as_object() else { return Schema { preserve_unknown: true, ..Schema::default() } };
     let mut schema = common(map, &convert);
-    let limits = limits(map);
-    schema.limits = limits.map(Box::new);
+    schema.limits = limits(map).map(Box::new);
+    let rules = rules::compile(map, &schema, root);
+    let children =
+        schema.properties.values().chain(schema.additional.as_deref()).chain(schema.items.as_deref());
+    schema.has_rules = !rules.is_empty() || children.into_iter().any(|child| child.has_rules);
+    if let Some(limits) = &mut schema.limits {
+        limits.rules = rules;
+    }
     schema
 }
 
@@ -49,7 +59,7 @@ fn limits(source: &Map<String, Value>) -> Option<Limits> {
         any_of: schemas("anyOf"),
         one_of: schemas("oneOf"),
         not: source.get("not").map(|n| Box::new(convert(n))),
-        rules: many("x-kubernetes-validations").iter().map(rule).collect(),
+        rules: Vec::new(),
     };
     let keys = [
         "required",
@@ -74,22 +84,14 @@ fn limits(source: &Map<String, Value>) -> Option<Limits> {
     keys.iter().any(|key| source.contains_key(*key)).then_some(limits)
 }
 
-fn rule(source: &Value) -> Rule {
-    let text = |key: &str| source.get(key).and_then(Value::as_str).map(str::to_owned);
-    Rule {
-        rule: text("rule").unwrap_or_default(),
-        message: text("message"),
-        message_expression: text("messageExpression"),
-        reason: text("reason"),
-        field_path: text("fieldPath"),
-        optional_old_self: source.get("optionalOldSelf").and_then(Value::as_bool).unwrap_or(false),
-    }
-}
-
 /// What makes a schema not structural, or unusable: each with the path in the CRD.
 pub fn structural_errors(source: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     check(source, path, true, &mut errors);
+    // Rules are compiled against the types of the schema, so it has to be sound first.
+    if errors.is_empty() {
+        rules::check(&compile(source), path, None, &mut errors);
+    }
     errors
 }
 
@@ -97,8 +99,8 @@ fn check(source: &Value, path: &str, root: bool, errors: &mut Vec<FieldError>) {
     let Some(map) = source.as_object() else { return };
     let flag = |key: &str| map.get(key).and_then(Value::as_bool).unwrap_or(false);
     let kind = map.get("type").and_then(Value::as_str).unwrap_or_default();
-    if kind.is_empty() && !flag("x-kubernetes-int-or-string") && !flag("x-kubernetes-preserve-unknown-fields")
-    {
+    let typed = !kind.is_empty() || map.contains_key("$ref");
+    if !typed && !flag("x-kubernetes-int-or-string") && !flag("x-kubernetes-preserve-unknown-fields") {
         let detail = if root {
             "must not be empty at the root"
         } else {
@@ -117,6 +119,7 @@ fn check(source: &Value, path: &str, root: bool, errors: &mut Vec<FieldError>) {
         let detail = format!("must be a valid regular expression, but isn't: {error}");
         errors.push(FieldError::invalid(format!("{path}.pattern"), pattern, detail));
     }
+    soundness::check(map, path, root, errors);
     if map.contains_key("properties") && map.contains_key("additionalProperties") {
         errors.push(FieldError::forbidden(
             format!("{path}.additionalProperties"),
@@ -133,6 +136,7 @@ fn check(source: &Value, path: &str, root: bool, errors: &mut Vec<FieldError>) {
         errors.push(FieldError::required(format!("{path}.items"), "must be specified"));
     }
     check_list_map(map, path, errors);
+    rules::check_form(source, path, errors);
     for (name, property) in map.get("properties").and_then(Value::as_object).into_iter().flatten() {
         if root && name == "metadata" {
             continue;
@@ -151,16 +155,20 @@ fn check(source: &Value, path: &str, root: bool, errors: &mut Vec<FieldError>) {
 fn check_list_map(map: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) {
     let ListType::Map(keys) = common(map, &|_| Schema::default()).list else { return };
     let keys_path = format!("{path}.x-kubernetes-list-map-keys");
+    // What the keys belong to is judged first.
+    if map.get("items").and_then(|items| items.get("type")).is_some_and(|kind| kind != "object") {
+        return;
+    }
     if keys.is_empty() {
         errors.push(FieldError::required(keys_path, "must not be empty if x-kubernetes-list-type is map"));
         return;
     }
     let items = map.get("items").cloned().unwrap_or_default();
     let required = items.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
-    for (i, key) in keys.iter().enumerate() {
+    for key in &keys {
         let Some(property) = items.get("properties").and_then(|p| p.get(key)) else {
             errors.push(FieldError::invalid(
-                format!("{keys_path}[{i}]"),
+                keys_path.clone(),
                 key.as_str(),
                 "entries must all be names of item properties",
             ));

@@ -1,12 +1,9 @@
 //! CustomResourceDefinitions: names accepted and versions served as soon as they are written.
 use serde_json::{Value, json};
 
-use crate::api::Server;
-use crate::api::error::FieldError;
 use crate::api::kinds::custom_resources;
-use crate::api::schema::structural_errors;
-use crate::api::validate::names;
-use crate::api::value::{at, list, set, set_default, text};
+use crate::api::value::{list, remove, set, set_default, text};
+use crate::api::{Clock, Server};
 
 /// Names that follow from the kind.
 pub fn fill_names(crd: &mut Value) {
@@ -40,10 +37,11 @@ pub fn prepare(server: &Server, crd: &mut Value) {
         let since = same.map_or(now.as_str(), |c| text(c, &["lastTransitionTime"]));
         json!({ "type": kind, "status": status(clash.is_none()), "reason": reason, "message": message, "lastTransitionTime": since })
     };
-    let conditions = vec![
+    let mut conditions = vec![
         condition("NamesAccepted", names_reason, &names_message),
         condition("Established", reason, message),
     ];
+    conditions.extend(before.iter().filter(|c| text(c, &["type"]) == "Terminating").cloned());
     set(crd, &["status", "conditions"], conditions);
     let accepted =
         if clash.is_none() { crd["spec"]["names"].clone() } else { json!({ "plural": "", "kind": "" }) };
@@ -77,63 +75,44 @@ fn clash(server: &Server, crd: &Value) -> Option<String> {
     })
 }
 
-/// What is wrong with a CRD.
-pub fn validate(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let (group, plural) = (text(crd, &["spec", "group"]), text(crd, &["spec", "names", "plural"]));
-    let name = text(crd, &["metadata", "name"]);
-    if name != format!("{plural}.{group}") {
-        errors.push(FieldError::invalid("metadata.name", name, "must be spec.names.plural+\".\"+spec.group"));
+/// What holds a definition until its objects are gone.
+const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// The objects of a kind go before its definition does.
+pub fn hold_deletion(crd: &mut Value) {
+    let deleting = !text(crd, &["metadata", "deletionTimestamp"]).is_empty();
+    let mut finalizers = list(crd, &["metadata", "finalizers"]).to_vec();
+    if !deleting && !finalizers.iter().any(|f| f == CLEANUP) {
+        finalizers.push(CLEANUP.into());
+        set(crd, &["metadata", "finalizers"], finalizers);
     }
-    if group.is_empty() {
-        errors.push(FieldError::required("spec.group", ""));
-    } else if !group.contains('.') {
-        errors.push(FieldError::invalid("spec.group", group, "should be a domain with at least one dot"));
+}
+
+/// Says that the objects are about to be deleted.
+pub fn mark_deleting(clock: &Clock, crd: &mut Value) {
+    let mut conditions = list(crd, &["status", "conditions"]).to_vec();
+    conditions.push(json!({
+        "type": "Terminating", "status": "True", "reason": "InstanceDeletionPending", "lastTransitionTime": clock.seconds(),
+        "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+    }));
+    set(crd, &["status", "conditions"], conditions);
+}
+
+/// Whether a definition waits for its objects to go.
+pub fn is_terminating(crd: &Value) -> bool {
+    !text(crd, &["metadata", "deletionTimestamp"]).is_empty()
+        && list(crd, &["metadata", "finalizers"]).iter().any(|f| f == CLEANUP)
+}
+
+/// Lets a definition go whose objects are gone.
+pub fn release(crd: &mut Value) {
+    let mut finalizers = list(crd, &["metadata", "finalizers"]).to_vec();
+    finalizers.retain(|f| f != CLEANUP);
+    if finalizers.is_empty() {
+        remove(crd, &["metadata", "finalizers"]);
+    } else {
+        set(crd, &["metadata", "finalizers"], finalizers);
     }
-    for key in ["plural", "kind", "singular"] {
-        let value = text(crd, &["spec", "names", key]).to_lowercase();
-        if value.is_empty() {
-            errors.push(FieldError::required(format!("spec.names.{key}"), ""));
-        } else if let Err(why) = names::dns1035(&value) {
-            errors.push(FieldError::invalid(format!("spec.names.{key}"), value, why));
-        }
-    }
-    let scope = text(crd, &["spec", "scope"]);
-    if !matches!(scope, "Namespaced" | "Cluster") {
-        let known = ["Cluster", "Namespaced"].map(str::to_owned);
-        errors.push(FieldError::not_supported("spec.scope", scope, &known));
-    }
-    let versions = list(crd, &["spec", "versions"]);
-    if versions.iter().filter(|v| v["storage"] == true).count() != 1 {
-        let detail = "must have exactly one version marked as storage version";
-        errors.push(FieldError::invalid("spec.versions", Value::Array(versions.to_vec()), detail));
-    }
-    for (i, version) in versions.iter().enumerate() {
-        let path = format!("spec.versions[{i}]");
-        if let Err(why) = names::dns1035(text(version, &["name"])) {
-            errors.push(FieldError::invalid(format!("{path}.name"), text(version, &["name"]), why));
-        }
-        match at(version, &["schema", "openAPIV3Schema"]) {
-            None => {
-                errors.push(FieldError::required(
-                    format!("{path}.schema.openAPIV3Schema"),
-                    "schemas are required",
-                ));
-            }
-            Some(schema) => {
-                errors.extend(structural_errors(schema, &format!("{path}.schema.openAPIV3Schema")));
-            }
-        }
-    }
-    if let Some(old) = old {
-        for path in [&["spec", "group"][..], &["spec", "scope"], &["spec", "names", "plural"]] {
-            if at(old, path) != at(crd, path) {
-                let value = at(crd, path).cloned().unwrap_or_default();
-                errors.push(FieldError::invalid(path.join("."), value, "field is immutable"));
-            }
-        }
-    }
-    errors
 }
 
 /// Serves what a CRD defines, if its names were accepted.

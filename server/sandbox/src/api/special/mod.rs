@@ -1,20 +1,24 @@
 //! Behaviour that few kinds have and no data can say.
 mod crd;
+mod definition;
 mod event;
 mod pod;
 pub mod quantity;
+mod resize;
+mod service;
 mod simple;
 
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::Server;
 use super::error::{ApiError, FieldError, Result};
 use super::kinds::{Behaviour, Resource};
 use super::schema::Schema;
 use super::store::Stored;
 use super::value::{set, text};
+use super::{Clock, Server};
 
+pub use crd::{is_terminating, release};
 pub use pod::bind;
 
 /// An object as it is stored, in the version of a request.
@@ -51,24 +55,23 @@ pub fn bytes_in_request_version(resource: &Resource, stored: &Stored) -> Bytes {
     }
 }
 
-/// Drops nulls of custom objects where the schema has a default and does not allow null.
-pub fn drop_defaulted_nulls(schema: &Schema, value: &mut Value) {
+/// Drops nulls of custom objects where the schema does not allow null: there they mean that nothing is given.
+pub fn drop_nulls(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(map) => {
             map.retain(|name, child| {
-                let dropped = child.is_null()
-                    && schema.properties.get(name).is_some_and(|p| !p.nullable && p.default.is_some());
-                !dropped
+                let field = schema.field(name).filter(|field| field.reference.is_none());
+                !(child.is_null() && field.is_some_and(|field| !field.nullable))
             });
             for (name, child) in map.iter_mut() {
                 if let Some(field) = schema.field(name).filter(|field| field.reference.is_none()) {
-                    drop_defaulted_nulls(field, child);
+                    drop_nulls(field, child);
                 }
             }
         }
         Value::Array(items) => {
             if let Some(item_schema) = &schema.items {
-                items.iter_mut().for_each(|item| drop_defaulted_nulls(item_schema, item));
+                items.iter_mut().for_each(|item| drop_nulls(item_schema, item));
             }
         }
         _ => {}
@@ -86,7 +89,7 @@ pub fn fill_defaults(resource: &Resource, object: &mut Value) {
     match resource.behaviour {
         Behaviour::Pod => pod::fill_defaults(object),
         Behaviour::Namespace => simple::label_namespace(object),
-        Behaviour::Service if resource.plural == "services" => simple::fill_ports(object),
+        Behaviour::Service if resource.plural == "services" => service::fill_defaults(object),
         Behaviour::Workload => simple::fill_workload(object),
         Behaviour::Node => simple::fill_node(object),
         Behaviour::Crd => crd::fill_names(object),
@@ -100,7 +103,7 @@ pub fn prepare_create(server: &Server, resource: &Resource, object: &mut Value) 
     match resource.behaviour {
         Behaviour::Pod => pod::prepare_create(object),
         Behaviour::Namespace => simple::prepare_namespace(object),
-        Behaviour::Service if resource.plural == "services" => simple::prepare_service(server, object),
+        Behaviour::Service if resource.plural == "services" => service::allocate(server, object),
         Behaviour::PersistentVolumeClaim | Behaviour::PersistentVolume => {
             set(object, &["status", "phase"], "Pending");
         }
@@ -118,12 +121,12 @@ pub fn prepare_update(
     new: &mut Value,
 ) {
     match (resource.behaviour, subresource) {
-        (Behaviour::Pod, None) => pod::keep_qos(old, new),
+        (Behaviour::Pod, None) => pod::keep_admitted(old, new),
         (Behaviour::Pod, Some("resize")) => pod::keep_all_but_resources(old, new),
         (Behaviour::Namespace, None) => simple::keep_namespace_finalizers(old, new),
         (Behaviour::Namespace, Some("finalize")) => simple::keep_all_but_finalizers(old, new),
         (Behaviour::Service, None) if resource.plural == "services" => {
-            simple::keep_service_addresses(old, new);
+            service::keep_addresses(server, old, new);
         }
         (Behaviour::Crd, None) => crd::prepare(server, new),
         _ => {}
@@ -141,10 +144,41 @@ pub fn validate(
         (Behaviour::Pod, _, None) => pod::validate(object),
         (Behaviour::Pod, None, Some(old)) => pod::validate_update(object, old),
         (Behaviour::Pod, Some("resize"), Some(old)) => pod::validate_resize(object, old),
-        (Behaviour::Crd, None, old) => crd::validate(object, old),
+        (Behaviour::Crd, None, old) => definition::validate(object, old),
+        (Behaviour::Service, Some("status"), _) if resource.plural == "services" => {
+            service::validate_status(object)
+        }
+        (Behaviour::Service, None, old) if resource.plural == "services" => {
+            let mut errors = service::validate(object);
+            errors.extend(old.map(|old| service::validate_update(object, old)).unwrap_or_default());
+            errors
+        }
         (_, None, Some(old)) => simple::validate_update(resource, object, old),
         (_, None, None) => simple::validate(resource, object),
         _ => Vec::new(),
+    }
+}
+
+/// Refuses what admission refuses after an object was found to be sound: resizes that no node could hold, ports that are taken.
+pub fn admit(
+    server: &Server,
+    resource: &Resource,
+    subresource: Option<&str>,
+    object: &Value,
+    old: Option<&Value>,
+    dry_run: bool,
+) -> Result<()> {
+    match (resource.behaviour, subresource) {
+        (Behaviour::Pod, Some("resize")) if old.is_some_and(|old| old["spec"] != object["spec"]) => {
+            resize::admit(server, object)
+        }
+        (Behaviour::Service, None) if resource.plural == "services" && !dry_run => {
+            match service::validate_node_ports(server, object).as_slice() {
+                [] => Ok(()),
+                errors => Err(resource.invalid(text(object, &["metadata", "name"]), errors)),
+            }
+        }
+        _ => Ok(()),
     }
 }
 
@@ -158,17 +192,30 @@ pub fn check_delete(resource: &Resource, name: &str) -> Result<()> {
     Ok(())
 }
 
+/// What a deletion waits for, although no client said so.
+pub fn hold_deletion(resource: &Resource, object: &mut Value) {
+    if resource.behaviour == Behaviour::Crd {
+        crd::hold_deletion(object);
+    }
+}
+
 /// What else changes when a deletion begins.
-pub fn mark_deleting(resource: &Resource, object: &mut Value) {
-    if resource.behaviour == Behaviour::Namespace {
-        set(object, &["status", "phase"], "Terminating");
+pub fn mark_deleting(clock: &Clock, resource: &Resource, object: &mut Value) {
+    match resource.behaviour {
+        Behaviour::Namespace => set(object, &["status", "phase"], "Terminating"),
+        Behaviour::Crd => crd::mark_deleting(clock, object),
+        _ => {}
     }
 }
 
 /// What follows from a write.
 pub fn after_write(server: &Server, resource: &Resource, stored: &Stored) {
     if resource.behaviour == Behaviour::Crd {
-        crd::register(server, &stored.value());
+        let crd = stored.value();
+        crd::register(server, &crd);
+        if crd::is_terminating(&crd) {
+            crate::api::verbs::purge(server, &crd);
+        }
     }
 }
 
@@ -176,5 +223,10 @@ pub fn after_write(server: &Server, resource: &Resource, stored: &Stored) {
 pub fn after_removal(server: &Server, resource: &Resource, stored: &Stored) {
     if resource.behaviour == Behaviour::Crd {
         crd::unregister(server, &stored.value());
+    } else if let Some(custom) = &resource.custom
+        && resource.shelf.is_empty()
+    {
+        // Its definition may have waited for the last object.
+        crate::api::verbs::finish_definition(server, &custom.crd);
     }
 }

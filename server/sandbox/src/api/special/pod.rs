@@ -244,9 +244,15 @@ fn validate_resources(container: &Value, path: &str, errors: &mut Vec<FieldError
     }
 }
 
-/// The class is decided once.
-pub fn keep_qos(old: &Value, new: &mut Value) {
+/// The class is decided once, and admission fills in on every write what it filled in on the first.
+pub fn keep_admitted(old: &Value, new: &mut Value) {
     carry(old, new, &["status"]);
+    for key in ["priority", "preemptionPolicy"] {
+        if at(new, &["spec", key]).is_none() {
+            carry(old, new, &["spec", key]);
+        }
+    }
+    add_default_tolerations(new);
 }
 
 /// What may not change through the main resource.

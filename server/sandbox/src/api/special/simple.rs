@@ -1,13 +1,9 @@
-//! Kinds with a line or two of behaviour: namespaces, services, secrets, config maps.
-use std::collections::HashSet;
-
+//! Kinds with a line or two of behaviour: namespaces, secrets, config maps.
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
-use crate::api::Server;
 use crate::api::error::FieldError;
 use crate::api::kinds::{Behaviour, Resource};
-use crate::api::store::PageQuery;
 use crate::api::value::{as_map, at, carry, list, remove, set, set_default, slot, text};
 
 /// A namespace carries its own name as a label.
@@ -49,17 +45,6 @@ pub fn keep_all_but_finalizers(old: &Value, new: &mut Value) {
     }
 }
 
-/// The ports of a service lead to ports of the same number unless they say otherwise.
-pub fn fill_ports(object: &mut Value) {
-    if let Some(Value::Array(ports)) = object.get_mut("spec").and_then(|spec| spec.get_mut("ports")) {
-        for port in ports {
-            if let Some(number) = port.get("port").cloned() {
-                set_default(port, &["targetPort"], number);
-            }
-        }
-    }
-}
-
 /// What a node does not say about itself.
 pub fn fill_node(object: &mut Value) {
     let cidr = text(object, &["spec", "podCIDR"]).to_owned();
@@ -81,45 +66,6 @@ pub fn fill_workload(object: &mut Value) {
     for strategy in ["strategy", "updateStrategy"] {
         if !matches!(text(object, &["spec", strategy, "type"]), "" | "RollingUpdate") {
             remove(object, &["spec", strategy, "rollingUpdate"]);
-        }
-    }
-}
-
-/// Gives a service an address of its own.
-pub fn prepare_service(server: &Server, object: &mut Value) {
-    if matches!(text(object, &["spec", "type"]), "ExternalName")
-        || !text(object, &["spec", "clusterIP"]).is_empty()
-    {
-        keep_cluster_ips(object);
-        return;
-    }
-    let kinds = server.registry().kinds();
-    let Some(services) = kinds.find("", "v1", "services") else { return };
-    let Ok(page) = services.shelf.page(&PageQuery::default(), |_| true) else { return };
-    let taken: HashSet<&str> = page.items.iter().filter_map(|s| s.fields.first().map(|ip| &**ip)).collect();
-    let free = (1..65_000_u32)
-        .map(|n| format!("10.96.{}.{}", n >> 8, n & 255))
-        .find(|ip| !taken.contains(ip.as_str()));
-    if let Some(ip) = free {
-        set(object, &["spec", "clusterIP"], ip);
-    }
-    keep_cluster_ips(object);
-}
-
-fn keep_cluster_ips(object: &mut Value) {
-    let ip = text(object, &["spec", "clusterIP"]).to_owned();
-    if !ip.is_empty() {
-        set_default(object, &["spec", "clusterIPs"], vec![ip]);
-        set_default(object, &["spec", "ipFamilies"], vec!["IPv4"]);
-        set_default(object, &["spec", "ipFamilyPolicy"], "SingleStack");
-    }
-}
-
-/// An update that leaves the addresses out keeps them.
-pub fn keep_service_addresses(old: &Value, new: &mut Value) {
-    for key in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
-        if at(new, &["spec", key]).is_none() {
-            carry(old, new, &["spec", key]);
         }
     }
 }
@@ -151,13 +97,6 @@ pub fn validate(resource: &Resource, object: &Value) -> Vec<FieldError> {
                     }
                 }
             }
-        }
-        (Behaviour::Service, "services")
-            if list(object, &["spec", "ports"]).is_empty()
-                && text(object, &["spec", "clusterIP"]) != "None"
-                && text(object, &["spec", "type"]) != "ExternalName" =>
-        {
-            errors.push(FieldError::required("spec.ports", ""));
         }
         (Behaviour::Workload, _) => {
             if let Some(replicas) =
@@ -199,16 +138,6 @@ pub fn validate_update(resource: &Resource, object: &Value, old: &Value) -> Vec<
         }
         (Behaviour::Workload, "deployments" | "replicasets" | "daemonsets") => {
             immutable(&["spec", "selector"], &mut errors);
-        }
-        (Behaviour::Service, "services") => {
-            let was = text(old, &["spec", "clusterIP"]);
-            if !was.is_empty()
-                && was != text(object, &["spec", "clusterIP"])
-                && text(object, &["spec", "type"]) != "ExternalName"
-            {
-                let value = text(object, &["spec", "clusterIP"]);
-                errors.push(FieldError::invalid("spec.clusterIPs[0]", value, "may not change once set"));
-            }
         }
         (Behaviour::PersistentVolumeClaim, _) => {
             let fixed = |object: &Value| {

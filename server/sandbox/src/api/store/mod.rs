@@ -123,6 +123,11 @@ impl Shelf {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.lock().objects.is_empty()
+    }
+
     /// The current version of an object.
     pub fn get(&self, key: &Key) -> Option<Arc<Stored>> {
         self.lock().objects.get(key).cloned()

@@ -12,8 +12,6 @@ pub enum NameRule {
     Subdomain,
     /// RFC 1123 label.
     Label,
-    /// RFC 1035 label.
-    Dns1035,
     /// Anything that fits into a path.
     Path,
 }
@@ -23,7 +21,6 @@ impl NameRule {
         match self {
             Self::Subdomain => names::subdomain(name),
             Self::Label => names::label(name),
-            Self::Dns1035 => names::dns1035(name),
             Self::Path => names::path_segment(name),
         }
     }

@@ -1,8 +1,8 @@
 //! Validating custom objects against their structural schema.
 use serde_json::Value;
 
-use super::{cel, formats};
-use crate::api::error::FieldError;
+use super::formats;
+use crate::api::error::{FieldError, FieldErrorKind};
 use crate::api::schema::{Limits, ListType, Schema, Type, builtin};
 use crate::api::value::type_name;
 
@@ -106,11 +106,6 @@ fn node(schema: &Schema, value: &Value, old: Option<&Value>, path: &str, errors:
             }
         }
         _ => {}
-    }
-    if let Some(limits) = &schema.limits
-        && !limits.rules.is_empty()
-    {
-        errors.extend(cel::evaluate(&limits.rules, value, old, path));
     }
 }
 
@@ -260,7 +255,10 @@ fn check_text(limits: &Limits, text: &str, path: &str, errors: &mut Vec<FieldErr
         errors.push(FieldError::invalid(path, text, body(format!("should match '{pattern}'"))));
     }
     if let Some(format) = limits.format.as_ref().filter(|format| !formats::holds(format, text)) {
-        errors.push(FieldError::invalid(path, text, body(format!("must be of type {format}: {text:?}"))));
+        // To the real server a text in a wrong format is of a wrong type.
+        let mut error = FieldError::invalid(path, text, body(format!("must be of type {format}: {text:?}")));
+        error.kind = FieldErrorKind::TypeInvalid;
+        errors.push(error);
     }
 }
 

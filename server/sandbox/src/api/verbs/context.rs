@@ -1,5 +1,5 @@
 //! What a verb knows about its request, and how it answers with objects.
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -31,6 +31,10 @@ pub struct Context<'a> {
     pub verb: &'static str,
     /// Who is written into managedFields.
     pub manager: String,
+    /// What the client is told although the request succeeds, found after the body was read.
+    pub warnings: Mutex<Vec<String>>,
+    /// The fields that were dropped while the body was read, for an answer that is a refusal.
+    pub dropped: Mutex<Vec<String>>,
 }
 
 impl<'a> Context<'a> {
@@ -48,7 +52,41 @@ impl<'a> Context<'a> {
             Some(manager) => manager.clone(),
             None => agent.split('/').next().filter(|name| !name.is_empty()).unwrap_or("unknown").to_owned(),
         };
-        Ok(Self { server, resource, target, options, headers: &parts.headers, form, verb, manager })
+        Ok(Self {
+            server,
+            resource,
+            target,
+            options,
+            headers: &parts.headers,
+            form,
+            verb,
+            manager,
+            warnings: Mutex::default(),
+            dropped: Mutex::default(),
+        })
+    }
+
+    /// A request of the server's own.
+    pub fn own(server: &'a Server, resource: Arc<Resource>, target: Target, verb: &'static str) -> Self {
+        static NONE: LazyLock<HeaderMap> = LazyLock::new(HeaderMap::new);
+        let (options, manager) = (Options::default(), "kube-apiserver".to_owned());
+        Self {
+            server,
+            resource,
+            target,
+            options,
+            headers: &NONE,
+            form: Form::Plain,
+            verb,
+            manager,
+            warnings: Mutex::default(),
+            dropped: Mutex::default(),
+        }
+    }
+
+    /// Tells the client something although the request succeeds; the newest call counts, because a write may be tried again.
+    pub fn warn(&self, warnings: Vec<String>) {
+        *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
     }
 
     /// The name in the URL.
@@ -157,7 +195,7 @@ impl<'a> Context<'a> {
         let typed = match &self.resource.schema {
             KindSchema::Builtin(schema) => check_types(schema, object),
             KindSchema::Custom(schema) => {
-                special::drop_defaulted_nulls(schema, object);
+                special::drop_nulls(schema, object);
                 let metadata = as_map(object).entry("metadata").or_insert_with(|| serde_json::json!({}));
                 check_types(builtin::object_meta(), metadata)
             }
@@ -181,6 +219,9 @@ impl<'a> Context<'a> {
         apply_defaults(&self.resource.schema, object);
         special::fill_defaults(&self.resource, object);
         let warnings: Vec<String> = unknown.iter().map(|path| format!("unknown field {path:?}")).collect();
+        if self.options.field_validation == FieldValidation::Warn {
+            self.dropped.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&warnings);
+        }
         match self.options.field_validation {
             FieldValidation::Strict if !warnings.is_empty() => {
                 let why = format!("strict decoding error: {}", warnings.join(", "));
@@ -216,7 +257,21 @@ impl<'a> Context<'a> {
     fn answer_bytes(&self, code: StatusCode, bytes: Bytes, warnings: &[String]) -> Response<Body> {
         let mut response = answer::raw(code, "application/json", bytes);
         answer::warn(&mut response, warnings);
+        self.add_warnings(&mut response);
         response
+    }
+
+    /// The answer to a request that is refused, with the warnings that were found before.
+    pub fn refuse(&self, error: &ApiError) -> Response<Body> {
+        let mut response = answer::error(error);
+        answer::warn(&mut response, &self.dropped.lock().unwrap_or_else(PoisonError::into_inner));
+        self.add_warnings(&mut response);
+        response
+    }
+
+    /// Adds what `warn` was told.
+    fn add_warnings(&self, response: &mut Response<Body>) {
+        answer::warn(response, &self.warnings.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Refuses writes into a namespace that does not exist.

@@ -1,6 +1,6 @@
 //! Creating objects.
 use axum::body::Body;
-use http::{HeaderMap, Response, StatusCode};
+use http::{Response, StatusCode};
 use rand::seq::IndexedRandom;
 use serde_json::{Value, json};
 
@@ -8,8 +8,6 @@ use super::context::Context;
 use super::{prepare, update};
 use crate::api::Server;
 use crate::api::error::{ApiError, Result};
-use crate::api::http::negotiate::Form;
-use crate::api::http::query::Options;
 use crate::api::http::route::Target;
 use crate::api::special;
 use crate::api::store::{CommitError, Draft, Key};
@@ -23,6 +21,11 @@ pub fn create(context: &Context<'_>, body: &[u8]) -> Result<Response<Body>> {
 
 /// Creates an object; `applied` says that it comes from a server-side apply, whose fields are owned as such.
 pub fn create_object(context: &Context<'_>, mut object: Value, applied: bool) -> Result<Response<Body>> {
+    if context.resource.custom.as_ref().is_some_and(|custom| custom.terminating) {
+        let why = "create not allowed while custom resource definition is terminating";
+        let name = text(&object, &["metadata", "name"]);
+        return Err(ApiError::forbidden(context.resource.named(), name, why));
+    }
     let config = applied.then(|| object.clone());
     let warnings = context.normalise(&mut object)?;
     namespace_of(context, &mut object)?;
@@ -47,7 +50,7 @@ pub fn create_object(context: &Context<'_>, mut object: Value, applied: bool) ->
         let draft = Draft::new(&stored_form, &context.resource.selectable);
         if context.options.dry_run {
             if context.resource.shelf.get(&key).is_some() {
-                return Err(ApiError::already_exists(context.resource.named(), &name));
+                return Err(taken(context, &key));
             }
             let preview = serde_json::from_slice(&draft.preview(0)).unwrap_or_default();
             let mut preview = special::to_request_version(&context.resource, preview);
@@ -62,11 +65,22 @@ pub fn create_object(context: &Context<'_>, mut object: Value, applied: bool) ->
             }
             Err(_) if generated => {}
             Err(CommitError::Exists | CommitError::Missing | CommitError::Changed) => {
-                return Err(ApiError::already_exists(context.resource.named(), &name));
+                return Err(taken(context, &key));
             }
         }
     }
     Err(ApiError::already_exists(context.resource.named(), generate_name(&object)))
+}
+
+/// The name is in use, perhaps by something that is going.
+fn taken(context: &Context<'_>, key: &Key) -> ApiError {
+    let deleting = |object: &Value| !text(object, &["metadata", "deletionTimestamp"]).is_empty();
+    match context.resource.shelf.get(key) {
+        Some(stored) if deleting(&stored.value()) => {
+            ApiError::still_there(context.resource.named(), &key.name)
+        }
+        _ => ApiError::already_exists(context.resource.named(), &key.name),
+    }
 }
 
 fn generate_name(object: &Value) -> &str {
@@ -105,17 +119,8 @@ pub fn namespace(server: &Server, name: &str) -> Result<()> {
     let Some(resource) = kinds.find("", "v1", "namespaces").cloned() else {
         return Err(ApiError::internal("the recording has no namespaces"));
     };
-    let headers = HeaderMap::new();
-    let context = Context {
-        server,
-        resource,
-        target: Target { version: "v1".into(), resource: "namespaces".into(), ..Target::default() },
-        options: Options::default(),
-        headers: &headers,
-        form: Form::Plain,
-        verb: "create",
-        manager: "kube-apiserver".into(),
-    };
+    let target = Target { version: "v1".into(), resource: "namespaces".into(), ..Target::default() };
+    let context = Context::own(server, resource, target, "create");
     create_object(&context, json!({ "metadata": { "name": name } }), false).map(drop)
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::context::Context;
 use crate::api::clock::format_seconds;
-use crate::api::error::{ApiError, Result};
+use crate::api::error::{ApiError, FieldError, Result};
 use crate::api::http::{answer, negotiate};
 use crate::api::kinds::Behaviour;
 use crate::api::special;
@@ -38,6 +38,16 @@ impl DeleteOptions {
                 return Err(ApiError::bad_request("DeleteOptions must be an object"));
             }
             let own = |path: &[&str]| Some(text(&given, path).to_owned()).filter(|t| !t.is_empty());
+            if !matches!(text(&given, &["kind"]), "" | "DeleteOptions") {
+                return Err(ApiError::bad_request("the body of a deletion must be DeleteOptions"));
+            }
+            if given.get("gracePeriodSeconds").is_some_and(|grace| !grace.is_i64() && !grace.is_null()) {
+                return Err(ApiError::bad_request("gracePeriodSeconds must be a whole number"));
+            }
+            let orphan = given.get("orphanDependents").is_some_and(Value::is_boolean);
+            if orphan && own(&["propagationPolicy"]).is_some() {
+                return Err(both_given());
+            }
             options.grace = int(&given, &["gracePeriodSeconds"]).or(options.grace);
             options.policy = own(&["propagationPolicy"]).or(options.policy);
             options.uid = own(&["preconditions", "uid"]);
@@ -46,6 +56,9 @@ impl DeleteOptions {
             if options.policy.is_none() && given.get("orphanDependents") == Some(&Value::Bool(true)) {
                 options.policy = Some("Orphan".into());
             }
+        }
+        if context.options.orphan_dependents && context.options.propagation_policy.is_some() {
+            return Err(both_given());
         }
         if let Some(policy) = &options.policy
             && !matches!(policy.as_str(), "Orphan" | "Background" | "Foreground")
@@ -60,14 +73,22 @@ impl DeleteOptions {
     }
 }
 
+fn both_given() -> ApiError {
+    let why = "orphanDependents and deletionPropagation cannot be both set";
+    let error = FieldError::invalid("propagationPolicy", Value::Null, why);
+    ApiError::invalid_options("DeleteOptions", "meta.k8s.io", &error)
+}
+
 /// What became of an object.
 pub enum Deleted {
     /// It is gone.
     Gone(std::sync::Arc<Stored>),
     /// It waits for its node or its finalizers.
     Waiting(std::sync::Arc<Stored>),
-    /// A dry run: it would have gone or waited.
+    /// A dry run: it would have gone.
     Dry(Value),
+    /// A dry run: it would have waited.
+    DryWaiting(Value),
 }
 
 /// DELETE of a name.
@@ -76,6 +97,7 @@ pub fn delete(context: &Context<'_>, body: &[u8]) -> Result<Response<Body>> {
     let deleted = delete_key(context, &context.key(), &options)?;
     Ok(match deleted {
         Deleted::Waiting(stored) => context.answer(StatusCode::OK, &stored, &[]),
+        Deleted::DryWaiting(object) => context.answer_value(StatusCode::OK, &object, &[]),
         Deleted::Gone(stored) if context.resource.behaviour.returns_deleted() => {
             context.answer(StatusCode::OK, &stored, &[])
         }
@@ -111,7 +133,7 @@ pub fn delete_key(context: &Context<'_>, key: &Key, options: &DeleteOptions) -> 
             return Ok(Deleted::Waiting(stored));
         }
         if options.dry_run {
-            return Ok(Deleted::Dry(new));
+            return Ok(if gone { Deleted::Dry(new) } else { Deleted::DryWaiting(new) });
         }
         let draft = Draft::new(&new, &resource.selectable);
         let committed = if gone {
@@ -125,7 +147,7 @@ pub fn delete_key(context: &Context<'_>, key: &Key, options: &DeleteOptions) -> 
                 match &deleted {
                     Deleted::Gone(stored) => special::after_removal(context.server, resource, stored),
                     Deleted::Waiting(stored) => special::after_write(context.server, resource, stored),
-                    Deleted::Dry(_) => {}
+                    Deleted::Dry(_) | Deleted::DryWaiting(_) => {}
                 }
                 return Ok(deleted);
             }
@@ -159,7 +181,11 @@ fn check_preconditions(context: &Context<'_>, stored: &Stored, options: &DeleteO
 fn mark(context: &Context<'_>, old: &Value, new: &mut Value, options: &DeleteOptions) -> bool {
     let now = context.server.clock().now();
     let deleting = !text(old, &["metadata", "deletionTimestamp"]).is_empty();
-    set_policy_finalizers(old, new, options);
+    // A pod that is on its way out keeps what was asked for first.
+    if !(deleting && context.resource.behaviour == Behaviour::Pod) {
+        set_policy_finalizers(old, new, options);
+    }
+    special::hold_deletion(&context.resource, new);
     let grace = grace(context, old, options);
     let held = !list(new, &["metadata", "finalizers"]).is_empty()
         || (context.resource.behaviour == Behaviour::Namespace
@@ -168,14 +194,21 @@ fn mark(context: &Context<'_>, old: &Value, new: &mut Value, options: &DeleteOpt
         if context.resource.behaviour == Behaviour::Pod {
             // The last event of a pod shows that its time was up.
             set_deletion(new, now, 0);
+            if !deleting {
+                bump_generation(new);
+            }
         }
         return true;
     }
     let present = int(old, &["metadata", "deletionGracePeriodSeconds"]);
     if !deleting {
-        set_deletion(new, at_grace(now, grace), grace);
-        bump_generation(new);
-        special::mark_deleting(&context.resource, new);
+        if context.resource.behaviour == Behaviour::Crd {
+            set(new, &["metadata", "deletionTimestamp"], format_seconds(now));
+        } else {
+            set_deletion(new, at_grace(now, grace), grace);
+            bump_generation(new);
+        }
+        special::mark_deleting(context.server.clock(), &context.resource, new);
     } else if present.is_some_and(|present| grace < present) {
         // A shorter grace replaces a longer one, never the other way.
         let since = deletion_start(old).unwrap_or(now);

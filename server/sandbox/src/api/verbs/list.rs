@@ -54,6 +54,15 @@ impl Selection {
 pub fn list(context: &Context<'_>) -> Result<Response<Body>> {
     let selection = Selection::of(context)?;
     let options = &context.options;
+    if options.send_initial_events.is_some() {
+        return Err(forbidden_option("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+    }
+    if options.continue_token.is_some() && options.version_match.is_some() {
+        let why = "resourceVersionMatch is forbidden when continue is provided";
+        return Err(forbidden_option("resourceVersionMatch", why));
+    }
+    // Any version will do then, and the real server takes it from a cache that knows no pages.
+    let limit = if options.resource_version == Some(0) { 0 } else { options.limit };
     let (at, after) = match &options.continue_token {
         Some(token) => {
             let (revision, key) = read_token(token)?;
@@ -61,7 +70,7 @@ pub fn list(context: &Context<'_>) -> Result<Response<Body>> {
         }
         None => (exact_version(context)?, None),
     };
-    let query = PageQuery { namespace: selection.namespace.clone(), after, at, limit: options.limit };
+    let query = PageQuery { namespace: selection.namespace.clone(), after, at, limit };
     let page = context.resource.shelf.page(&query, |object| selection.matches(object)).map_err(|_| {
         ApiError::expired(if options.continue_token.is_some() {
             "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter."
@@ -82,6 +91,11 @@ pub fn list(context: &Context<'_>) -> Result<Response<Body>> {
 /// The revision of a list that must show exactly one; refuses revisions that lie in the future.
 fn exact_version(context: &Context<'_>) -> Result<Option<u64>> {
     let options = &context.options;
+    let exact = options.version_match == Some(VersionMatch::Exact);
+    if exact && options.resource_version == Some(0) {
+        let detail = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+        return Err(forbidden_option("resourceVersionMatch", detail));
+    }
     if options.version_match.is_some() && options.resource_version.is_none() {
         let detail = "resourceVersionMatch is forbidden unless resourceVersion is provided";
         let error = FieldError::forbidden("resourceVersionMatch", detail);
@@ -92,9 +106,13 @@ fn exact_version(context: &Context<'_>) -> Result<Option<u64>> {
     if wanted > current {
         return Err(too_new(wanted, current));
     }
-    let exact = options.version_match == Some(VersionMatch::Exact);
     // Without a match rule a limited list shows exactly that version; otherwise anything at least as new will do.
     Ok((exact || (options.version_match.is_none() && options.limit > 0)).then_some(wanted))
+}
+
+/// An option that may not be given here.
+pub fn forbidden_option(name: &str, why: &str) -> ApiError {
+    ApiError::invalid_options("ListOptions", "meta.k8s.io", &FieldError::forbidden(name, why))
 }
 
 /// The answer to a version that does not exist yet.

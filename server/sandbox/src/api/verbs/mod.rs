@@ -7,6 +7,7 @@ mod get;
 mod list;
 mod patch;
 mod prepare;
+mod purge;
 mod review;
 mod scale;
 mod subresource;
@@ -24,6 +25,7 @@ use super::http::route::Target;
 use super::http::{not_found, query};
 use super::kinds::Behaviour;
 pub(super) use context::Context;
+pub(super) use purge::{finish_definition, purge};
 
 /// Makes the namespaces that every cluster has.
 pub(super) fn bootstrap(server: &Server) {
@@ -39,11 +41,11 @@ pub(super) fn handle(server: &Server, parts: &Parts, target: Target, body: &Byte
     let options = query::Options::parse(&parts.uri)?;
     let kinds = server.registry().kinds();
     let Some(resource) = kinds.find(&target.group, &target.version, &target.resource).cloned() else {
-        let group_exists = kinds.of(&target.group, &target.version).next().is_some();
+        let group_exists = kinds.groups().iter().any(|(group, _)| *group == target.group);
         return if group_exists { Err(unknown_resource()) } else { Ok(not_found()) };
     };
     if target.namespace.is_some() && !resource.namespaced {
-        return Ok(not_found());
+        return Err(unknown_resource());
     }
     let Some(verb) = verb(&parts.method, &target, options.watch || target.watch) else {
         return Err(refuse_method());
@@ -52,7 +54,7 @@ pub(super) fn handle(server: &Server, parts: &Parts, target: Target, body: &Byte
         None => &resource.verbs,
         Some(name) => match resource.subresource(name) {
             Some(subresource) => &subresource.verbs,
-            None => return Ok(not_found()),
+            None => return Err(unknown_resource()),
         },
     };
     if !verbs.iter().any(|v| v == verb) {
@@ -68,39 +70,45 @@ pub(super) fn handle(server: &Server, parts: &Parts, target: Target, body: &Byte
     if matches!(verb, "update" | "patch") && server.faults().conflict() {
         return Err(ApiError::stale(context.resource.named(), context.name()));
     }
+    // A refusal carries the warnings too that were found on the way.
+    run(&context, body).or_else(|error| Ok(context.refuse(&error)))
+}
+
+fn run(context: &Context<'_>, body: &Bytes) -> Result<Response<Body>> {
+    let verb = context.verb;
     if context.target.subresource.is_some() {
-        return subresource::handle(&context, body);
+        return subresource::handle(context, body);
     }
     if context.resource.behaviour == Behaviour::Review {
-        return review::handle(&context, body);
+        return review::handle(context, body);
     }
     match verb {
-        "get" => get::get(&context),
-        "list" => list::list(&context),
-        "watch" => watch::watch(&context),
-        "create" => create::create(&context, body),
-        "update" => update::put(&context, body),
-        "patch" => patch::patch(&context, body),
-        "delete" => delete::delete(&context, body),
-        "deletecollection" => collection::delete(&context, body),
+        "get" => get::get(context),
+        "list" => list::list(context),
+        "watch" => watch::watch(context),
+        "create" => create::create(context, body),
+        "update" => update::put(context, body),
+        "patch" => patch::patch(context, body),
+        "delete" => delete::delete(context, body),
+        "deletecollection" => collection::delete(context, body),
         _ => Err(refuse_method()),
     }
 }
 
-fn unknown_resource() -> ApiError {
+pub(super) fn unknown_resource() -> ApiError {
     let error = ApiError::new(404, "NotFound", "the server could not find the requested resource");
     ApiError { details: Some(serde_json::json!({})), ..error }
 }
 
-fn refuse_method() -> ApiError {
+pub(super) fn refuse_method() -> ApiError {
     ApiError::method_not_allowed("the server does not allow this method on the requested resource")
 }
 
 fn verb(method: &Method, target: &Target, watch: bool) -> Option<&'static str> {
     let named = target.name.is_some();
     match *method {
-        Method::GET | Method::HEAD if watch && target.subresource.is_none() => Some("watch"),
-        Method::GET | Method::HEAD => Some(if named { "get" } else { "list" }),
+        Method::GET if watch && target.subresource.is_none() => Some("watch"),
+        Method::GET => Some(if named { "get" } else { "list" }),
         Method::POST if !named || target.subresource.is_some() => Some("create"),
         Method::PUT if named => Some("update"),
         Method::PATCH if named => Some("patch"),

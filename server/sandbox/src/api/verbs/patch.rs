@@ -9,13 +9,21 @@ use crate::api::apply;
 use crate::api::error::{ApiError, FieldError, Result};
 use crate::api::http::negotiate::{self, PatchType};
 use crate::api::patch;
-use crate::api::value::{list, remove, set, text};
+use crate::api::schema::{ListType, Schema, Type, prune};
+use crate::api::value::{list, remove, set, text, type_name};
 
 /// PATCH of an object or of a part that is stored in it.
 pub fn patch(context: &Context<'_>, body: &[u8]) -> Result<Response<Body>> {
     let kind = negotiate::patch_type(context.headers)?;
     if kind == PatchType::Apply {
         return apply(context, body);
+    }
+    if kind == PatchType::Strategic && context.resource.custom.is_some() {
+        return Err(negotiate::no_strategic());
+    }
+    if context.options.force {
+        let error = FieldError::forbidden("force", "may not be specified for non-apply patch");
+        return Err(ApiError::invalid_options("PatchOptions", "meta.k8s.io", &error));
     }
     let change = Change::read(kind, body)?;
     let mut warnings = Vec::new();
@@ -91,6 +99,81 @@ fn check_address(context: &Context<'_>, old: &Value, new: &Value) -> Result<()> 
     Ok(())
 }
 
+/// What is applied must fit the schema exactly: no field that it does not know, no key twice. The real server stumbles over it (500).
+fn check_typed(context: &Context<'_>, config: &Value) -> Result<()> {
+    let mut rest = config.clone();
+    let unknown = prune(&context.resource.schema, &mut rest);
+    let schema = &context.resource.schema;
+    let why = match (unknown.first(), misfit(schema, config, "").or_else(|| repeated(schema, config, ""))) {
+        (Some(field), _) => format!(".{field}: field not declared in schema"),
+        (None, Some(why)) => why,
+        (None, None) => return Ok(()),
+    };
+    let gvk = &context.resource.gvk;
+    let what =
+        format!("{}/{}; {}, Kind={}", context.namespace(), context.name(), gvk.api_version(), gvk.kind);
+    // The real server gives no reason either.
+    Err(ApiError::new(500, "", format!("failed to create typed patch object ({what}): {why}")))
+}
+
+/// A value whose type is not that of its field.
+fn misfit(schema: &Schema, value: &Value, path: &str) -> Option<String> {
+    let schema = schema.resolve();
+    let expected = match (schema.kind, value) {
+        (_, Value::Null) => return None,
+        (Type::Integer | Type::Number, value) if !value.is_number() => "numeric (int or float)",
+        (Type::String, value) if !value.is_string() => "string",
+        (Type::Boolean, value) if !value.is_boolean() => "boolean",
+        (Type::Object, value) if !value.is_object() => "map",
+        (Type::Array, value) if !value.is_array() => "list",
+        (_, Value::Object(map)) => {
+            return map
+                .iter()
+                .find_map(|(name, child)| misfit(schema.field(name)?, child, &format!("{path}.{name}")));
+        }
+        (_, Value::Array(items)) => {
+            let item = schema.items.as_deref()?;
+            return items
+                .iter()
+                .enumerate()
+                .find_map(|(i, child)| misfit(item, child, &format!("{path}[{i}]")));
+        }
+        _ => return None,
+    };
+    Some(format!("{path}: expected {expected}, got {}", type_name(value)))
+}
+
+/// A list that has one key twice.
+fn repeated(schema: &Schema, value: &Value, path: &str) -> Option<String> {
+    let schema = schema.resolve();
+    match value {
+        Value::Object(map) => map.iter().find_map(|(name, child)| {
+            schema.field(name).and_then(|field| repeated(field, child, &format!("{path}.{name}")))
+        }),
+        Value::Array(items) => {
+            let mut seen = std::collections::HashSet::new();
+            let twice = items.iter().any(|item| match &schema.list {
+                ListType::Map(keys) => {
+                    let id: Vec<String> =
+                        keys.iter().map(|key| item.get(key).unwrap_or(&Value::Null).to_string()).collect();
+                    !seen.insert(id)
+                }
+                ListType::Set => !seen.insert(vec![item.to_string()]),
+                ListType::Atomic => false,
+            });
+            if twice {
+                return Some(format!("{path}: duplicate entries for key"));
+            }
+            let item_schema = schema.items.as_deref()?;
+            items
+                .iter()
+                .enumerate()
+                .find_map(|(i, item)| repeated(item_schema, item, &format!("{path}[{i}]")))
+        }
+        _ => None,
+    }
+}
+
 /// Server-side apply: creates or merges, and keeps account of who owns what.
 fn apply(context: &Context<'_>, body: &[u8]) -> Result<Response<Body>> {
     if context.options.field_manager.is_none() {
@@ -117,6 +200,7 @@ fn apply(context: &Context<'_>, body: &[u8]) -> Result<Response<Body>> {
     }
     set(&mut config, &["metadata", "name"], context.name());
     remove(&mut config, &["metadata", "managedFields"]);
+    check_typed(context, &config)?;
     let exists = context.resource.shelf.get(&context.key()).is_some();
     if !exists && context.subresource().is_none() {
         if !text(&config, &["metadata", "uid"]).is_empty() {

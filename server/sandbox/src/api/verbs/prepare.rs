@@ -6,7 +6,7 @@ use crate::api::error::{ApiError, FieldError, Result};
 use crate::api::kinds::KindSchema;
 use crate::api::schema::unset;
 use crate::api::special;
-use crate::api::validate::{metadata, schema};
+use crate::api::validate::{cel, metadata, schema};
 use crate::api::value::{as_map, at, carry, int, remove, set, text};
 
 /// Takes out of a new object what only the server writes.
@@ -52,7 +52,8 @@ pub fn for_create(context: &Context<'_>, object: &mut Value) -> Result<()> {
     special::prepare_create(context.server, resource, object);
     let mut errors = metadata::validate(object, resource.behaviour.name_rule());
     errors.extend(content_errors(context, object, None));
-    refuse(context, object, &errors)
+    refuse(context, object, &errors)?;
+    admit(context, object, None)
 }
 
 /// Prepares and validates a new version of an object. `old` and `new` are in the version of the request.
@@ -84,7 +85,13 @@ pub fn for_update(context: &Context<'_>, old: &Value, new: &mut Value) -> Result
     }
     errors.extend(kept);
     errors.extend(content_errors(context, new, Some(old)));
-    refuse(context, new, &errors)
+    refuse(context, new, &errors)?;
+    admit(context, new, Some(old))
+}
+
+fn admit(context: &Context<'_>, object: &Value, old: Option<&Value>) -> Result<()> {
+    let dry_run = context.options.dry_run;
+    special::admit(context.server, &context.resource, context.subresource(), object, old, dry_run)
 }
 
 /// status is changed only through its own URL, and through it nothing else.
@@ -147,6 +154,18 @@ fn content_errors(context: &Context<'_>, object: &Value, old: Option<&Value>) ->
             errors.extend(schema::validate_scale(&scale.spec, object));
             errors.extend(schema::validate_scale(&scale.status, object));
         }
+        if !context.resource.schema.has_rules {
+            return errors;
+        }
+        // Rules may count on what the schema says, so they are judged only where it holds.
+        if errors.iter().any(|error| error.kind.blocks_rules()) {
+            let why = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+            errors.push(FieldError::invalid("<nil>", Value::Null, why));
+            return errors;
+        }
+        let verdict = cel::validate(&context.resource.schema, object, old);
+        context.warn(verdict.warnings);
+        errors.extend(verdict.errors);
         errors
     } else {
         special::validate(&context.resource, context.subresource(), object, old)

@@ -70,6 +70,10 @@ fn scale(paths: &ScalePaths, object: &Value) -> Value {
         "kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata,
         "spec": { "replicas": replicas }, "status": { "replicas": int(object, &keys(&paths.status)).unwrap_or(0) },
     });
+    if replicas == 0 {
+        // The wanted number alone is left out where it is 0.
+        scale["spec"] = json!({});
+    }
     let selector = match &paths.selector {
         Some(path) => text(object, &keys(path)).to_owned(),
         None => labels(&object["spec"]["selector"]),

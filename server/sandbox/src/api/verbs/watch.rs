@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::context::Context;
-use super::list::{Selection, too_new};
+use super::list::{Selection, forbidden_option, too_new};
 use crate::api::error::{ApiError, FieldError, Result};
 use crate::api::faults::WatchOrders;
 use crate::api::http::answer;
+use crate::api::http::compress::Endless;
 use crate::api::http::query::VersionMatch;
 use crate::api::store::{Batch, Change, Cursor, Event, PageQuery};
 use crate::api::table::Renderer;
@@ -31,6 +32,13 @@ pub fn watch(context: &Context<'_>) -> Result<Response<Body>> {
     let current = context.server.revision();
     if let Some(wanted) = options.resource_version.filter(|v| *v > current) {
         return Err(too_new(wanted, current));
+    }
+    if options.continue_token.is_some() {
+        return Err(forbidden_option("continue", "continue is forbidden for watch"));
+    }
+    if options.version_match.is_some() && options.send_initial_events.is_none() {
+        let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+        return Err(forbidden_option("resourceVersionMatch", why));
     }
     let mark_end = options.send_initial_events == Some(true);
     if mark_end && options.version_match != Some(VersionMatch::NotOlderThan) {
@@ -67,6 +75,7 @@ pub fn watch(context: &Context<'_>) -> Result<Response<Body>> {
     });
     let mut response = answer::raw(StatusCode::OK, "application/json", Body::from_stream(stream));
     // Proxies must not hold events back.
+    response.extensions_mut().insert(Endless);
     response.headers_mut().insert("x-accel-buffering", http::HeaderValue::from_static("no"));
     Ok(response)
 }
