@@ -16,7 +16,7 @@ use controllers::{
     cache::{Caches, Namespaces},
 };
 use std::{collections::BTreeSet, net::SocketAddr, sync::Arc, time::Duration};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 /// How long streams and reconciles may take to end.
@@ -43,7 +43,7 @@ pub async fn serve(args: &ServeArgs) -> Result<()> {
         Some(sandbox) => sandbox.client(),
         None => auth::connect(&args.cluster).await?,
     };
-    let state = start(args, base_path.clone(), client, sandbox.as_ref(), &stop)?;
+    let Running { state, election } = start(args, base_path.clone(), client, sandbox.as_ref(), &stop)?;
 
     let ended = stop.clone();
     tokio::spawn(async move {
@@ -58,10 +58,27 @@ pub async fn serve(args: &ServeArgs) -> Result<()> {
         served = serving => served.context("the HTTP server ended")?,
         () = async { stop.cancelled().await; tokio::time::sleep(GRACE).await } => {}
     }
+    let_go(election).await;
     Ok(())
 }
 
-/// Starts caches, board and controllers, and gives what the HTTP side needs.
+/// The parts that run, until their stop.
+pub struct Running {
+    /// What the HTTP side needs.
+    pub state: AppState,
+    /// The candidacy for leadership; it ends after the stop, when the lease was let go. See [`let_go`].
+    pub election: JoinHandle<()>,
+}
+
+/// Waits after the stop until the lease was let go, so that another replica leads at once instead of waiting until it runs
+/// out; for a bounded time, since the API may be away.
+pub async fn let_go(election: JoinHandle<()>) {
+    if tokio::time::timeout(GRACE, election).await.is_err() {
+        tracing::warn!("the lease could not be let go in time: others wait until it runs out");
+    }
+}
+
+/// Starts caches, board and controllers.
 ///
 /// # Errors
 /// When an argument cannot be understood.
@@ -71,7 +88,7 @@ pub fn start(
     client: kube::Client,
     sandbox: Option<&SandboxRun>,
     stop: &CancellationToken,
-) -> Result<AppState> {
+) -> Result<Running> {
     let caches = Caches::start(&client, &watched(&args.namespaces), stop);
     let batches = BatchCaches::start(&client, args.home(), stop);
     let players = match &args.players_from {
@@ -90,16 +107,12 @@ pub fn start(
 
     let controllers_metrics = controllers::metrics::Metrics::default();
     metrics.register(|registry| controllers_metrics.register(registry));
-    let (leader, _letting_go) = election.start(client.clone(), stop.clone());
+    let (leader, election) = election.start(client.clone(), stop.clone());
     if args.kruise == KruiseMode::Own {
         let context = controllers::run::Context {
             client: client.clone(),
             caches: caches.clone(),
-            options: controllers::run::Options {
-                set_workers: args.workers,
-                server_workers: args.workers,
-                ..controllers::run::Options::default()
-            },
+            options: limits(args),
             events: controllers::events::Events::start(
                 client.clone(),
                 identity,
@@ -123,7 +136,7 @@ pub fn start(
     };
     tokio::spawn(batch::run(context, leader, stop.clone()));
 
-    Ok(AppState {
+    let state = AppState {
         reader,
         clients,
         shell: app::ShellEnv {
@@ -136,7 +149,19 @@ pub fn start(
         sandbox_kubeconfig: sandbox.map(|sandbox| sandbox.kubeconfig.clone()),
         metrics,
         stop: stop.clone(),
-    })
+    };
+    Ok(Running { state, election })
+}
+
+/// How hard the controllers may work, as the command line says.
+fn limits(args: &ServeArgs) -> controllers::run::Options {
+    controllers::run::Options {
+        set_workers: args.workers,
+        server_workers: args.workers,
+        qps: Some(args.cluster.qps),
+        burst: args.cluster.burst,
+        ..controllers::run::Options::default()
+    }
 }
 
 /// The namespaces to watch, each once: a second watch of the same would show everything twice.
@@ -197,3 +222,7 @@ pub async fn until_signal() {
         () = terminate => {}
     }
 }
+
+#[cfg(test)]
+#[path = "runtime_test.rs"]
+mod tests;

@@ -56,11 +56,22 @@ impl Http {
         Ok(answer.into_body().collect().await?.to_bytes())
     }
 
+    /// The body of a GET, not compressed.
+    pub async fn plain(&self, path: &str) -> Result<Bytes> {
+        let answer = self.send("GET", path, Bytes::new(), "identity").await?;
+        Ok(answer.into_body().collect().await?.to_bytes())
+    }
+
+    /// The first page as a browser without scripts gets it.
+    pub async fn page(&self) -> Result<String> {
+        let request = Request::builder().uri(format!("http://{}/", self.address)).body(Full::default())?;
+        let body = self.client.request(request).await?.into_body().collect().await?.to_bytes();
+        Ok(String::from_utf8_lossy(&body).into_owned())
+    }
+
     /// A GET read as JSON.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
-        let answer = self.send("GET", path, Bytes::new(), "identity").await?;
-        let body = answer.into_body().collect().await?.to_bytes();
-        serde_json::from_slice(&body).with_context(|| format!("GET {path}"))
+        serde_json::from_slice(&self.plain(path).await?).with_context(|| format!("GET {path}"))
     }
 
     /// A POST of JSON read as JSON.

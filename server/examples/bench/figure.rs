@@ -1,5 +1,6 @@
 //! A measured figure, and the table of them.
 
+use crate::load;
 use serde::Serialize;
 
 /// One figure with its goal.
@@ -15,7 +16,7 @@ pub struct Figure {
     pub goal: String,
     /// Whether it is.
     pub met: bool,
-    /// The same measured without the product, in the same run, where there is such a thing.
+    /// What it compares with, measured in the same run and the same unit; the name says what that is.
     pub baseline: Option<f64>,
 }
 
@@ -30,23 +31,27 @@ impl Figure {
         Self { name: name.into(), value, unit, goal: format!(">= {limit}"), met: value >= limit, baseline }
     }
 
-    /// A figure that should be exactly this.
-    pub fn exactly(name: &str, value: f64, unit: &'static str, goal: f64) -> Self {
-        Self { name: name.into(), value, unit, goal: format!("= {goal}"), met: value == goal, baseline: None }
+    /// A figure that should be nothing at all.
+    pub fn none(name: &str, value: f64, unit: &'static str, baseline: Option<f64>) -> Self {
+        Self { name: name.into(), value, unit, goal: "= 0".into(), met: value == 0.0, baseline }
     }
 }
 
 /// Prints the table.
 pub fn print(figures: &[Figure]) {
-    println!("\n{:<52} {:>12} {:<8} {:>10} {:>12}  met", "figure", "value", "unit", "goal", "baseline");
+    println!(
+        "\n{:<78} {:>10} {:<7} {:>7} {:>5} {:>10}",
+        "figure (baseline)", "value", "unit", "goal", "met", "baseline"
+    );
     for figure in figures {
         let baseline = figure.baseline.map_or_else(|| "–".into(), |value| format!("{value:.1}"));
         let met = if figure.met { "yes" } else { "NO" };
         println!(
-            "{:<52} {:>12.1} {:<8} {:>10} {:>12}  {met}",
-            figure.name, figure.value, figure.unit, figure.goal, baseline
+            "{:<78} {:>10.1} {:<7} {:>7} {met:>5} {baseline:>10}",
+            figure.name, figure.value, figure.unit, figure.goal
         );
     }
+    println!("{}", load::now());
 }
 
 /// A percentile of values, by the nearest rank.

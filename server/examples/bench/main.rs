@@ -1,51 +1,77 @@
 //! `./dev bench`: figures of the product, each beside its goal and a baseline of the same run.
 //!
-//! `bench [NAME] [--json FILE]`. Everything runs in this process on an embedded cluster, over real HTTP on loopback.
+//! `bench [NAME] [--json FILE]`. Most parts run in this process on an embedded cluster, over real HTTP on loopback.
 
 mod client;
+mod dev;
 mod figure;
+mod load;
+mod memory;
 mod parts;
+mod stream;
 mod world;
 
 use anyhow::{Context, Result, bail};
 use figure::Figure;
+use futures::future::LocalBoxFuture;
 
-#[tokio::main]
-async fn main() -> Result<()> {
+/// A group of figures that are measured together.
+struct Part {
+    name: &'static str,
+    /// Takes many minutes and builds software: only when it is named.
+    named_only: bool,
+    run: fn() -> LocalBoxFuture<'static, Result<Vec<Figure>>>,
+}
+
+const PARTS: [Part; 8] = [
+    Part { name: "window", named_only: false, run: || Box::pin(parts::window()) },
+    Part { name: "stream", named_only: false, run: || Box::pin(stream::stream()) },
+    Part { name: "batch", named_only: false, run: || Box::pin(parts::batch()) },
+    Part { name: "steady", named_only: false, run: || Box::pin(parts::steady()) },
+    Part { name: "memory", named_only: false, run: || Box::pin(memory::memory()) },
+    Part { name: "wasm", named_only: false, run: || Box::pin(async { parts::wasm() }) },
+    Part { name: "clone", named_only: true, run: || Box::pin(dev::clone()) },
+    Part { name: "touch", named_only: true, run: || Box::pin(dev::touch()) },
+];
+
+fn main() -> Result<()> {
     let mut only = None;
     let mut json = None;
     let mut arguments = std::env::args().skip(1);
+    let runtime = tokio::runtime::Runtime::new()?;
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--json" => json = Some(arguments.next().context("--json needs a file")?),
+            memory::CHILD => {
+                let address = arguments.next().context("no address")?;
+                let servers = arguments.next().context("no number")?.parse()?;
+                return runtime.block_on(memory::child(&address, servers));
+            }
             name if !name.starts_with('-') && only.is_none() => only = Some(name.to_owned()),
             other => bail!("unknown argument `{other}`: bench [NAME] [--json FILE]"),
         }
     }
-    let wanted = |name: &str| only.as_deref().is_none_or(|only| name.contains(only));
-    let mut figures: Vec<Figure> = Vec::new();
-    if wanted("window") {
-        figures.extend(parts::window().await.context("window")?);
-    }
-    if wanted("stream") {
-        figures.extend(parts::stream().await.context("stream")?);
-    }
-    if wanted("batch") {
-        figures.extend(parts::batch().await.context("batch")?);
-    }
-    if wanted("steady") {
-        figures.extend(parts::steady().await.context("steady")?);
-    }
-    if wanted("wasm") {
-        figures.extend(parts::wasm().context("wasm")?);
-    }
-    if figures.is_empty() {
-        bail!("no figure of that name; there are window, stream, batch, steady, wasm");
-    }
+    let figures = runtime.block_on(measure(only.as_deref()))?;
     figure::print(&figures);
     if let Some(path) = json {
         std::fs::write(&path, serde_json::to_string_pretty(&figures)?)
             .with_context(|| format!("cannot write {path}"))?;
     }
     Ok(())
+}
+
+async fn measure(only: Option<&str>) -> Result<Vec<Figure>> {
+    let wanted: Vec<&Part> =
+        PARTS.iter().filter(|part| only.map_or(!part.named_only, |name| name == part.name)).collect();
+    if wanted.is_empty() {
+        let names: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
+        bail!("there is no figure `{}`; there are: {}", only.unwrap_or_default(), names.join(", "));
+    }
+    let mut figures = Vec::new();
+    for part in wanted {
+        eprintln!("bench: {}: measuring; {}", part.name, load::now());
+        figures.extend((part.run)().await.context(part.name)?);
+        eprintln!("bench: {}: done; {}", part.name, load::now());
+    }
+    Ok(figures)
 }

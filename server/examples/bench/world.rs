@@ -3,7 +3,12 @@
 use crate::client::Http;
 use anyhow::Result;
 use clap::Parser;
-use pilothouse::{cli::Cli, http, runtime, sandbox_run, sandbox_run::SandboxRun};
+use pilothouse::{
+    cli::Cli,
+    http,
+    runtime::{self, Running},
+    sandbox_run::{self, SandboxRun},
+};
 use std::{net::SocketAddr, time::Duration};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -15,6 +20,7 @@ pub struct World {
     /// Its embedded cluster.
     pub sandbox: SandboxRun,
     stop: CancellationToken,
+    election: tokio::task::JoinHandle<()>,
 }
 
 impl World {
@@ -38,11 +44,12 @@ impl World {
         let args = Cli::try_parse_from(arguments)?.serve;
         let stop = CancellationToken::new();
         let sandbox = sandbox_run::start(&args, &stop).await?;
-        let state = runtime::start(&args, String::new(), sandbox.client(), Some(&sandbox), &stop)?;
+        let Running { state, election } =
+            runtime::start(&args, String::new(), sandbox.client(), Some(&sandbox), &stop)?;
         let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
         let address = listener.local_addr()?;
         tokio::spawn(axum::serve(listener, http::router(state)).into_future());
-        let world = Self { http: Http::new(address), sandbox, stop };
+        let world = Self { http: Http::new(address), sandbox, stop, election };
         world.ready(servers).await?;
         Ok(world)
     }
@@ -64,6 +71,6 @@ impl World {
     /// Stops it.
     pub async fn stop(self) {
         self.stop.cancel();
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        runtime::let_go(self.election).await;
     }
 }
