@@ -5,6 +5,7 @@
 #   integration  each crate's tests/ folder, on the embedded cluster only
 #   cases        the behaviour cases, as a table (PILOTHOUSE_CASES=FILE or FOLDER runs others of the same shape)
 #   cluster      the tests that can use a real control plane, on one started for them
+#   differential the embedded API against a real API server, request by request and in random sequences
 #   browser      end2end/ in a real Chromium, on the embedded cluster and on a real control plane
 #   (none)       all of these, each test once; full: also the long ones
 #
@@ -18,13 +19,13 @@ source "$(dirname "${BASH_SOURCE[0]}")/build-lib.sh"
 what=${1:-all}
 name=${2:-}
 case "$what" in
-  all | unit | integration | cases | cluster | browser | full) ;;
-  differential | sim)
+  all | unit | integration | cases | cluster | differential | browser | full) ;;
+  sim)
     say "'$what' tests do not exist yet: nothing was run"
     exit 2
     ;;
   *)
-    say "'$what' is no kind of test: unit integration cases cluster browser full"
+    say "'$what' is no kind of test: unit integration cases cluster differential browser full"
     exit 2
     ;;
 esac
@@ -84,6 +85,8 @@ close() {
   for text in "${broken[@]}"; do say "FAILED: $text"; done
   if [ "$((passed + failed))" = 0 ]; then broke "no test matched"; fi
   printf '%s passed, %s failed\n' "$passed" "$failed"
+  # Of the comparison with a real API server one wants to see this last.
+  if [ "$what" = differential ]; then grep '^differential: ' "$logs/differential.log" 2>/dev/null | tail -n 1 || true; fi
   [ "$failed" = 0 ] || exit 1
   exit 0
 }
@@ -167,6 +170,19 @@ case "$what" in
       test_args=(--ignored)
       cargo_tests cluster "${packages[@]}" --test '*'
     fi
+    ;;
+  differential)
+    if bash tools/cluster.sh build-possible; then
+      if start_cluster cluster-test-bare --bare; then
+        export PILOTHOUSE_TEST_BARE_KUBECONFIG=$root/target/cluster-test-bare/kubeconfig
+        test_args+=(--include-ignored)
+      fi
+    else
+      left_out_because="a real API server is built with Go and there is no Go here: compared with the record only"
+    fi
+    # One after the other, so that the tables are not mixed.
+    test_args+=(--nocapture --test-threads 1)
+    cargo_tests differential -p sandbox --test differential
     ;;
   browser)
     build_site_and_server
