@@ -71,7 +71,9 @@ async fn rights_on_two_namespaces_are_enough_and_all_needed() {
     for rule in ["home", "watched", "seldom"] {
         account.allow(&stage.admin, one, rule).await;
     }
-    account.allow(&stage.admin, two, "watched").await;
+    for rule in ["watched", "seldom"] {
+        account.allow(&stage.admin, two, rule).await;
+    }
     let recorder = Recorder::default();
     let client = recorder.watch_over(account.client(&stage.admin).await);
     let stop = CancellationToken::new();
