@@ -37,7 +37,7 @@ export const tests = {
   },
 
   async 'an API server that goes away is said since when, and nothing is lost'({ page, server }) {
-    await until('the world is Ready', async () => (await server.api('gameservers?q=state:Ready&limit=1')).matched === 72);
+    await until('the set is Ready', async () => (await server.api('gameservers?q=set:arena-match state:Ready&limit=1')).matched === 24);
     const line = await lineTo(server.kubeconfig);
     const other = await startServer({ args: ['--kubeconfig', line.kubeconfig] });
     try {
