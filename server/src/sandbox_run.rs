@@ -50,21 +50,13 @@ pub async fn start(args: &ServeArgs, stop: &CancellationToken) -> Result<Sandbox
     })?;
     let client = server.client();
     crds::install::install(&client).await.context("the CRDs could not be installed in the sandbox")?;
-    tokio::spawn(sandbox::cluster::run(client.clone(), stop.clone()));
     let options = sandbox::nodes::Options {
         machines: args.sandbox_nodes as usize,
         schedule_all: true,
         ..sandbox::nodes::Options::default()
     };
     options.check().context("--sandbox-nodes")?;
-    tokio::spawn({
-        let (client, stop) = (client.clone(), stop.clone());
-        async move {
-            if let Err(error) = sandbox::nodes::run(client, options, stop).await {
-                tracing::error!(%error, "the simulated nodes ended");
-            }
-        }
-    });
+    sandbox::animate(&client, options, stop);
     world::apply(&client, &manifests)
         .await
         .with_context(|| format!("--sandbox-world {} could not be set up", args.sandbox_world))?;

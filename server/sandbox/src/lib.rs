@@ -8,3 +8,17 @@
 pub mod api;
 pub mod cluster;
 pub mod nodes;
+
+use tokio_util::sync::CancellationToken;
+
+/// Brings an embedded API to life until `stop`: starts the controllers that a real cluster brings itself, and the
+/// simulated nodes. Call it within a runtime. An end of the nodes before `stop` is logged.
+pub fn animate(client: &kube::Client, nodes: nodes::Options, stop: &CancellationToken) {
+    tokio::spawn(cluster::run(client.clone(), stop.clone()));
+    let (client, stop) = (client.clone(), stop.clone());
+    tokio::spawn(async move {
+        if let Err(error) = nodes::run(client, nodes, stop).await {
+            tracing::error!(%error, "the simulated nodes ended");
+        }
+    });
+}

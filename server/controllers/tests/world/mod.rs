@@ -68,8 +68,7 @@ impl World {
         let client = api.client();
         let stop = CancellationToken::new();
         let nodes = sandbox::nodes::Options { schedule_all: true, ..sandbox::nodes::Options::default() };
-        tokio::spawn(sandbox::nodes::run(client.clone(), nodes, stop.clone()));
-        tokio::spawn(sandbox::cluster::run(client.clone(), stop.clone()));
+        sandbox::animate(&client, nodes, &stop);
         Self { api, client, clock: Clock::counted_from(Timestamp::now()), stop }
     }
 
