@@ -81,7 +81,7 @@ impl Dimension {
     }
 
     /// Categories that always stand in the legend, so that places do not move when one gets its first server.
-    pub(crate) fn always(&self) -> Vec<&'static str> {
+    fn always(&self) -> Vec<&'static str> {
         match self {
             Self::State => states(),
             Self::Ops => OpsState::KNOWN.to_vec(),
@@ -147,13 +147,18 @@ impl<'a> Words<'a> {
         Self { counts, known, others, asked: Places::default() }
     }
 
-    /// The words of a dimension over some rows.
-    pub(crate) fn of(dimension: &Dimension, rows: impl Iterator<Item = &'a Row>, now: i64) -> Self {
+    /// At most `most` words of a dimension over some rows.
+    pub(crate) fn of(
+        dimension: &Dimension,
+        rows: impl Iterator<Item = &'a Row>,
+        now: i64,
+        most: usize,
+    ) -> Self {
         let mut tally = Tally::default();
         for row in rows {
             tally.add(dimension.of(row, now));
         }
-        Self::new(tally, &dimension.always(), MOST)
+        Self::new(tally, &dimension.always(), most)
     }
 
     /// The place of a word.

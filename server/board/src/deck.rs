@@ -6,7 +6,7 @@ use wire::deck::{DeckQuery, DeckSet, DeckSnapshot};
 use wire::error::ApiError;
 use wire::key::SetKey;
 
-use crate::category::{Dimension, Words, states};
+use crate::category::{Dimension, MOST, Words, states};
 use crate::row::Row;
 use crate::snapshot::Snapshot;
 use crate::tally::{Tally, length};
@@ -23,7 +23,7 @@ impl Snapshot {
         let dimension = Dimension::parse(&query.by)?;
         let (_, matches) = self.matches(&query.q, &query.ns, now)?;
         let rows = || matches.rows.iter().map(|place| &*self.rows[*place as usize]);
-        let mut legend = Words::of(&dimension, rows(), now);
+        let mut legend = Words::of(&dimension, rows(), now, MOST);
         let mut state_words = words(rows().map(|row| &*row.state), &states());
         let mut ops_words = words(rows().map(|row| &*row.ops), &crds::kruise::OpsState::KNOWN);
         let mut sets: BTreeMap<SetKey, DeckSet> = BTreeMap::new();

@@ -10,7 +10,6 @@ use crate::category::{Dimension, Words};
 use crate::matching::{MatchKey, Matches};
 use crate::row::Row;
 use crate::snapshot::Snapshot;
-use crate::tally::Tally;
 
 /// The word that groups by set; every other is a [`Dimension`].
 const SET: &str = "set";
@@ -60,9 +59,7 @@ impl Snapshot {
             let rows = || places.iter().map(|place| &*self.rows[*place as usize]);
             match &dimension {
                 Some(dimension) => {
-                    let mut tally = Tally::default();
-                    rows().for_each(|row| tally.add(dimension.of(row, now)));
-                    let mut words = Words::new(tally, &dimension.always(), usize::MAX);
+                    let mut words = Words::of(dimension, rows(), now, usize::MAX);
                     let group_of: Vec<usize> =
                         rows().map(|row| words.place(dimension.of(row, now))).collect();
                     collect(words.counts, &group_of, &places)

@@ -1,7 +1,7 @@
 //! A window over the filtered, sorted and perhaps grouped servers.
 
 use wire::error::ApiError;
-use wire::row::{GroupHead, MAX_WINDOW, ServersQuery, ServersWindow};
+use wire::row::{Count, GroupHead, MAX_WINDOW, ServersQuery, ServersWindow};
 
 use crate::matching::{MatchKey, Matches};
 use crate::snapshot::Snapshot;
@@ -44,41 +44,29 @@ impl Snapshot {
         now: i64,
     ) -> Result<(), ApiError> {
         let grouped = self.grouped(key, matches, query, now)?;
-        let folded = |value: &String| query.folded.contains(value);
-        let groups = || {
-            let mut first_row = 0_usize;
-            let mut line = 0_u32;
-            grouped.groups.iter().map(move |group| {
-                let head = GroupHead {
-                    line,
-                    value: group.value.clone(),
-                    count: group.count,
-                    folded: folded(&group.value),
-                };
-                let rows = first_row..first_row + group.count as usize;
-                first_row = rows.end;
-                line += 1 + if head.folded { 0 } else { group.count };
-                (head, rows)
-            })
-        };
-        window.lines = groups().map(|(head, _)| 1 + if head.folded { 0 } else { head.count }).sum();
+        let is_folded = |group: &Count| query.folded.contains(&group.value);
+        let lines = |group: &Count| 1 + if is_folded(group) { 0 } else { group.count };
+        window.lines = grouped.groups.iter().map(lines).sum();
         let (offset, limit) = cut(query, window.lines);
         window.offset = offset;
         let end = offset.saturating_add(limit).min(window.lines);
-        for (head, rows) in groups() {
-            let first = head.line + 1;
-            let after = if head.folded { first } else { first + head.count };
+        // The line of the group's head, and the place of its first row.
+        let (mut line, mut place) = (0, 0);
+        for group in &grouped.groups {
+            let (first, after) = (line + 1, line + lines(group));
             // A head above the view stands for rows of its own that are in it.
-            let has_rows_in_view = first.max(offset) < after.min(end);
-            if has_rows_in_view {
-                let from = rows.start + (first.max(offset) - first) as usize;
-                let to = rows.start + (after.min(end) - first) as usize;
-                let in_view = grouped.places[from..to].iter();
+            let seen = first.max(offset)..after.min(end);
+            if !seen.is_empty() {
+                let from = place + (seen.start - first) as usize;
+                let in_view = grouped.places[from..][..seen.len()].iter();
                 window.rows.extend(in_view.map(|place| self.rows[*place as usize].to_wire()));
             }
-            if has_rows_in_view || (offset..end).contains(&head.line) {
-                window.heads.push(head);
+            if !seen.is_empty() || (offset..end).contains(&line) {
+                let (value, folded) = (group.value.clone(), is_folded(group));
+                window.heads.push(GroupHead { line, value, count: group.count, folded });
             }
+            line = after;
+            place += group.count as usize;
         }
         Ok(())
     }
