@@ -1,6 +1,9 @@
 //! The colours of both themes against WCAG AA: 4.5 for text, 3 for marks that carry meaning and for field borders.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod colours;
+
+use colours::contrast;
 use std::collections::HashMap;
 
 const TOKENS: &str = include_str!("../../style/tokens.css");
@@ -21,16 +24,6 @@ fn colours(selector: &str) -> HashMap<&'static str, [f64; 3]> {
             (name, [part(0), part(2), part(4)])
         })
         .collect()
-}
-
-fn luminance(colour: [f64; 3]) -> f64 {
-    let [r, g, b] = colour.map(|c| if c <= 0.040_45 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) });
-    0.2126 * r + 0.7152 * g + 0.0722 * b
-}
-
-fn contrast(a: [f64; 3], b: [f64; 3]) -> f64 {
-    let (a, b) = (luminance(a), luminance(b));
-    (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! The colours of the deck's own style sheet against WCAG AA, in both themes.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod colours;
+
+use colours::contrast;
+
 const TOKENS: &str = include_str!("../../style/tokens.css");
 const DECK: &str = include_str!("../../style/deck.css");
 
@@ -14,16 +18,6 @@ fn value(sheet: &str, selector: &str, name: &str) -> [f64; 3] {
         .unwrap_or_else(|| panic!("{selector} has no {name}"));
     let part = |at: usize| f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0;
     [part(0), part(2), part(4)]
-}
-
-fn luminance(colour: [f64; 3]) -> f64 {
-    let [r, g, b] = colour.map(|c| if c <= 0.040_45 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) });
-    0.2126 * r + 0.7152 * g + 0.0722 * b
-}
-
-fn contrast(a: [f64; 3], b: [f64; 3]) -> f64 {
-    let (a, b) = (luminance(a), luminance(b));
-    (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }
 
 #[test]

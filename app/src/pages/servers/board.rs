@@ -101,11 +101,10 @@ impl Board {
             self.counts.set(counts);
         }
         let jump = self.jump.try_update_value(std::mem::take).unwrap_or(true);
-        let moved = self.newest.with_value(|newest| {
-            self.shown.with_untracked(|shown| {
-                let shown = shown.as_ref()?;
-                (shown.offset == newest.offset).then(|| moves(&shown.lines, &Shown::of(newest).lines))
-            })
+        let new = self.newest.with_value(Shown::of);
+        let moved = self.shown.with_untracked(|shown| {
+            let shown = shown.as_ref()?;
+            (shown.offset == new.offset).then(|| moves(&shown.lines, &new.lines))
         });
         match moved {
             Some(moved) if moved > 0 && !jump && machine_now() < self.pointer.get_value() => {
@@ -115,13 +114,17 @@ impl Board {
                     self.settle_later();
                 }
             }
-            _ => self.settle(),
+            _ => self.show(new),
         }
     }
 
     /// Shows the newest order.
     fn settle(self) {
-        let new = self.newest.with_value(Shown::of);
+        self.show(self.newest.with_value(Shown::of));
+    }
+
+    /// Shows an order, that of the newest window.
+    fn show(self, new: Shown) {
         if self.waiting.get_untracked() != 0 {
             self.waiting.set(0);
         }
