@@ -22,8 +22,10 @@ mod addresses;
 mod amount;
 mod clock;
 mod engine;
+mod game;
 mod ids;
 mod kubelet;
+pub mod log;
 mod machines;
 mod node;
 mod options;
@@ -33,6 +35,7 @@ mod registry;
 mod schedule;
 mod write;
 
+pub use game::PLAYERS_ANNOTATION;
 pub use node::{PROVIDER_PREFIX, SIMULATED_TAINT, SIMULATION_LABEL};
 pub use options::{Capacity, Options, SCHEDULER_NAME, Timing};
 pub use pod::ANNOTATION_PREFIX;
