@@ -1,6 +1,7 @@
 //! `./dev bench`: figures of the product, each beside its goal and a baseline of the same run.
 //!
-//! `bench [NAME] [--json FILE]`. Most parts run in this process on an embedded cluster, over real HTTP on loopback.
+//! `bench [NAME] [--json FILE]`. Most parts run in this process on an embedded cluster, over real HTTP on loopback; what is compared
+//! or weighed runs in a process of its own.
 
 mod client;
 mod dev;
@@ -8,6 +9,7 @@ mod figure;
 mod load;
 mod memory;
 mod parts;
+mod sandbox;
 mod stream;
 mod world;
 
@@ -23,12 +25,13 @@ struct Part {
     run: fn() -> LocalBoxFuture<'static, Result<Vec<Figure>>>,
 }
 
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     Part { name: "window", named_only: false, run: || Box::pin(parts::window()) },
     Part { name: "stream", named_only: false, run: || Box::pin(stream::stream()) },
     Part { name: "batch", named_only: false, run: || Box::pin(parts::batch()) },
     Part { name: "steady", named_only: false, run: || Box::pin(parts::steady()) },
     Part { name: "memory", named_only: false, run: || Box::pin(memory::memory()) },
+    Part { name: "sandbox", named_only: false, run: || Box::pin(sandbox::sandbox()) },
     Part { name: "wasm", named_only: false, run: || Box::pin(async { parts::wasm() }) },
     Part { name: "clone", named_only: true, run: || Box::pin(dev::clone()) },
     Part { name: "touch", named_only: true, run: || Box::pin(dev::touch()) },
@@ -47,6 +50,7 @@ fn main() -> Result<()> {
                 let servers = arguments.next().context("no number")?.parse()?;
                 return runtime.block_on(memory::child(&address, servers));
             }
+            sandbox::CHILD => return runtime.block_on(sandbox::child()),
             name if !name.starts_with('-') && only.is_none() => only = Some(name.to_owned()),
             other => bail!("unknown argument `{other}`: bench [NAME] [--json FILE]"),
         }

@@ -3,7 +3,7 @@
 //! The objects are those of a real server on the embedded cluster, as its controllers and nodes left them, 50,000 times with
 //! names and uids of their own. The API is this process; the one that is measured has no sandbox in it.
 
-use crate::{figure::Figure, world::World};
+use crate::{figure::Figure, load, world::World};
 use anyhow::{Context, Result};
 use axum::{
     Json, Router,
@@ -104,10 +104,7 @@ pub async fn child(address: &str, servers: u32) -> Result<()> {
     }
     // Once what was only needed to take the lists in has been given back.
     tokio::time::sleep(Duration::from_secs(5)).await;
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
-    let kibibytes: f64 = resident.trim().trim_end_matches(" kB").parse()?;
-    println!("{:.1}", kibibytes * 1024.0 / 1e6);
+    println!("{:.1}", load::resident("self")?);
     Ok(())
 }
 
