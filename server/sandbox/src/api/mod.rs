@@ -6,8 +6,10 @@
 mod apply;
 mod cel;
 mod clock;
+mod commits;
 mod counts;
 mod discovery;
+mod draw;
 pub mod error;
 pub mod faults;
 mod http;
@@ -27,11 +29,14 @@ use std::sync::Arc;
 
 pub use self::http::{ApiService, Away};
 pub use clock::Clock;
+pub use commits::{Commit, Observer};
 pub use counts::{WriteCount, Writes};
 pub use faults::Faults;
 pub use tls::{ServeError, Serving, serve};
 
+use commits::Observers;
 use counts::Counts;
+use draw::Draw;
 use kinds::Registry;
 use store::Store;
 
@@ -47,11 +52,13 @@ pub struct Options {
     pub history_bytes: usize,
     /// Seed of random faults.
     pub seed: u64,
+    /// Seed of uids and generated names; from the machine's randomness when absent.
+    pub names_seed: Option<u64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { clock: Clock::Wall, history_bytes: 32 << 20, seed: 1 }
+        Self { clock: Clock::Wall, history_bytes: 32 << 20, seed: 1, names_seed: None }
     }
 }
 
@@ -68,6 +75,8 @@ struct Shared {
     clock: Clock,
     faults: Faults,
     counts: Counts,
+    observers: Observers,
+    draw: Draw,
 }
 
 impl Default for Server {
@@ -92,6 +101,8 @@ impl Server {
             clock: options.clock,
             faults: Faults::new(options.seed),
             counts: Counts::default(),
+            observers: Observers::default(),
+            draw: Draw::new(options.names_seed),
         };
         let server = Self { shared: Arc::new(shared) };
         verbs::bootstrap(&server);
@@ -118,6 +129,11 @@ impl Server {
         self.shared.counts.snapshot()
     }
 
+    /// Has every write told to `observer` from now on, as it is committed.
+    pub fn observe(&self, observer: Observer) {
+        self.shared.observers.add(observer);
+    }
+
     /// The newest revision of the store; it grows by one with every committed write.
     pub fn revision(&self) -> u64 {
         self.shared.store.revision()
@@ -138,6 +154,14 @@ impl Server {
 
     fn clock(&self) -> &Clock {
         &self.shared.clock
+    }
+
+    fn observers(&self) -> &Observers {
+        &self.shared.observers
+    }
+
+    fn draw(&self) -> &Draw {
+        &self.shared.draw
     }
 
     fn counts(&self) -> &Counts {

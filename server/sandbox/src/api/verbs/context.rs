@@ -9,6 +9,7 @@ use http::{HeaderMap, Response, StatusCode};
 use serde_json::Value;
 
 use crate::api::Server;
+use crate::api::commits::Commit;
 use crate::api::error::{ApiError, Result};
 use crate::api::http::answer;
 use crate::api::http::negotiate::{self, Form};
@@ -29,6 +30,8 @@ pub struct Context<'a> {
     pub headers: &'a HeaderMap,
     pub form: Form,
     pub verb: &'static str,
+    /// Who asks, in its own words.
+    pub user_agent: &'a str,
     /// Who is written into managedFields.
     pub manager: String,
     /// What the client is told although the request succeeds, found after the body was read.
@@ -60,6 +63,7 @@ impl<'a> Context<'a> {
             headers: &parts.headers,
             form,
             verb,
+            user_agent: agent,
             manager,
             warnings: Mutex::default(),
             dropped: Mutex::default(),
@@ -78,6 +82,7 @@ impl<'a> Context<'a> {
             headers: &NONE,
             form: Form::Plain,
             verb,
+            user_agent: "",
             manager,
             warnings: Mutex::default(),
             dropped: Mutex::default(),
@@ -134,9 +139,19 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Counts a committed write.
-    pub fn count_commit(&self) {
-        self.server.counts().commit(self.counted_verb().unwrap_or(self.verb), &self.counted_as());
+    /// Counts a committed write and tells those who look on.
+    pub fn committed(&self, before: Option<&Stored>, after: &Stored, removed: bool) {
+        let verb = self.counted_verb().unwrap_or(self.verb);
+        self.server.counts().commit(verb, &self.counted_as());
+        self.server.observers().tell(&Commit {
+            verb,
+            resource: &self.resource.full_name(),
+            subresource: self.subresource(),
+            user_agent: self.user_agent,
+            before,
+            after,
+            removed,
+        });
     }
 
     /// The stored object, or 404.

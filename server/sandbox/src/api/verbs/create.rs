@@ -1,7 +1,6 @@
 //! Creating objects.
 use axum::body::Body;
 use http::{Response, StatusCode};
-use rand::seq::IndexedRandom;
 use serde_json::{Value, json};
 
 use super::context::Context;
@@ -35,7 +34,7 @@ pub fn create_object(context: &Context<'_>, mut object: Value, applied: bool) ->
     for _ in 0..8 {
         let mut attempt = object.clone();
         if generated {
-            let name = draw_name(generate_name(&object));
+            let name = context.server.draw().name(generate_name(&object));
             set(&mut attempt, &["metadata", "name"], name);
         }
         prepare::clear(&mut attempt)?;
@@ -59,7 +58,7 @@ pub fn create_object(context: &Context<'_>, mut object: Value, applied: bool) ->
         }
         match context.resource.shelf.create(&key, draft) {
             Ok(stored) => {
-                context.count_commit();
+                context.committed(None, &stored, false);
                 special::after_write(context.server, &context.resource, &stored);
                 return Ok(context.answer(StatusCode::CREATED, &stored, &warnings));
             }
@@ -85,15 +84,6 @@ fn taken(context: &Context<'_>, key: &Key) -> ApiError {
 
 fn generate_name(object: &Value) -> &str {
     text(object, &["metadata", "generateName"])
-}
-
-/// The prefix (cut so that the whole fits) with five characters that spell no words.
-fn draw_name(prefix: &str) -> String {
-    const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-    let prefix: String = prefix.chars().take(58).collect();
-    let mut random = rand::rng();
-    let suffix = (0..5).filter_map(|_| LETTERS.choose(&mut random)).map(|b| char::from(*b));
-    prefix.chars().chain(suffix).collect()
 }
 
 /// The namespace of an object is that of its URL; another one in the body is refused.
@@ -122,16 +112,4 @@ pub fn namespace(server: &Server, name: &str) -> Result<()> {
     let target = Target { version: "v1".into(), resource: "namespaces".into(), ..Target::default() };
     let context = Context::own(server, resource, target, "create");
     create_object(&context, json!({ "metadata": { "name": name } }), false).map(drop)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::draw_name;
-
-    #[test]
-    fn generated_names_fit_and_differ() {
-        let name = draw_name(&"a".repeat(80));
-        assert_eq!(name.len(), 63);
-        assert_ne!(draw_name("a-"), draw_name("a-"));
-    }
 }

@@ -143,10 +143,16 @@ pub fn delete_key(context: &Context<'_>, key: &Key, options: &DeleteOptions) -> 
         };
         match committed {
             Ok(deleted) => {
-                context.count_commit();
+                let previous = Some(&*stored);
                 match &deleted {
-                    Deleted::Gone(stored) => special::after_removal(context.server, resource, stored),
-                    Deleted::Waiting(stored) => special::after_write(context.server, resource, stored),
+                    Deleted::Gone(stored) => {
+                        context.committed(previous, stored, true);
+                        special::after_removal(context.server, resource, stored);
+                    }
+                    Deleted::Waiting(stored) => {
+                        context.committed(previous, stored, false);
+                        special::after_write(context.server, resource, stored);
+                    }
                     Deleted::Dry(_) | Deleted::DryWaiting(_) => {}
                 }
                 return Ok(deleted);

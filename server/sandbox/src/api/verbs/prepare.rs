@@ -34,7 +34,7 @@ pub fn clear(object: &mut Value) -> Result<()> {
 /// Prepares and validates a new object.
 pub fn for_create(context: &Context<'_>, object: &mut Value) -> Result<()> {
     let resource = &context.resource;
-    set(object, &["metadata", "uid"], uuid::Uuid::new_v4().to_string());
+    set(object, &["metadata", "uid"], context.server.draw().uid());
     set(object, &["metadata", "creationTimestamp"], context.server.clock().seconds());
     if resource.custom.is_some() || resource.behaviour.has_generation() {
         set(object, &["metadata", "generation"], 1);

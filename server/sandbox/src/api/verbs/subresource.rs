@@ -114,7 +114,7 @@ fn token(context: &Context<'_>, body: &[u8]) -> Result<Response<Body>> {
     let lifetime = int(&request, &["spec", "expirationSeconds"]).unwrap_or(3600);
     let expires = context.server.clock().now().as_second() + lifetime;
     let expires = jiff::Timestamp::from_second(expires).unwrap_or(jiff::Timestamp::MAX);
-    let token = format!("sandbox.{}.{}.{}", context.namespace(), context.name(), uuid::Uuid::new_v4());
+    let token = format!("sandbox.{}.{}.{}", context.namespace(), context.name(), context.server.draw().uid());
     request["status"] =
         json!({ "token": token, "expirationTimestamp": crate::api::clock::format_seconds(expires) });
     Ok(context.answer_value(StatusCode::CREATED, &request, &[]))

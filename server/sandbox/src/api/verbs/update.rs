@@ -101,10 +101,16 @@ pub fn change(
         };
         match committed {
             Ok(outcome) => {
-                context.count_commit();
+                let previous = Some(&*stored);
                 match &outcome {
-                    Outcome::Stored(stored) => special::after_write(context.server, resource, stored),
-                    Outcome::Removed(stored) => special::after_removal(context.server, resource, stored),
+                    Outcome::Stored(stored) => {
+                        context.committed(previous, stored, false);
+                        special::after_write(context.server, resource, stored);
+                    }
+                    Outcome::Removed(stored) => {
+                        context.committed(previous, stored, true);
+                        special::after_removal(context.server, resource, stored);
+                    }
                     Outcome::Dry(_) => {}
                 }
                 return Ok(outcome);
