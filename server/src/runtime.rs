@@ -147,6 +147,7 @@ pub fn start(
         },
         site: Site::new(args.site.clone()),
         sandbox_kubeconfig: sandbox.map(|sandbox| sandbox.kubeconfig.clone()),
+        sandbox: sandbox.map(SandboxRun::api),
         metrics,
         stop: stop.clone(),
     };

@@ -29,6 +29,12 @@ impl SandboxRun {
         self.server.client()
     }
 
+    /// Its API server, for trouble on purpose.
+    #[must_use]
+    pub fn api(&self) -> sandbox::api::Server {
+        self.server.clone()
+    }
+
     /// How often what was written since the start.
     #[must_use]
     pub fn writes(&self) -> sandbox::api::Writes {
@@ -56,6 +62,7 @@ pub async fn start(args: &ServeArgs, stop: &CancellationToken) -> Result<Sandbox
         ..sandbox::nodes::Options::default()
     };
     options.check().context("--sandbox-nodes")?;
+    server.serve_logs(Arc::new(sandbox::SimulatedLogs { seed: options.seed }));
     sandbox::animate(&client, options, stop);
     world::apply(&client, &manifests)
         .await

@@ -11,6 +11,7 @@ pub mod filter;
 pub mod key;
 pub mod live;
 pub mod row;
+pub mod sandbox;
 pub mod server;
 pub mod set;
 

@@ -7,7 +7,10 @@
 
 pub mod api;
 pub mod cluster;
+mod logs;
 pub mod nodes;
+
+pub use logs::SimulatedLogs;
 
 use tokio_util::sync::CancellationToken;
 

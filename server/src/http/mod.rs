@@ -11,6 +11,7 @@ mod health;
 mod live;
 mod pages;
 pub mod rest;
+mod sandbox;
 
 use crate::{auth::Clients, metrics::Metrics, reader::Reader};
 use axum::{
@@ -42,6 +43,8 @@ pub struct AppState {
     pub site: assets::Site,
     /// Kubeconfig of the sandbox, when there is one.
     pub sandbox_kubeconfig: Option<Arc<str>>,
+    /// The sandbox's API server, when there is one.
+    pub sandbox: Option<::sandbox::api::Server>,
     /// Metrics of the process.
     pub metrics: Metrics,
     /// Ends the streams when the server stops.
@@ -63,6 +66,7 @@ pub fn router(state: AppState) -> Router {
         .nest("/api/v1", rest::router())
         .route("/pkg/{*path}", get(assets::package))
         .route("/sandbox/kubeconfig", get(pages::sandbox_kubeconfig))
+        .nest("/sandbox", sandbox::router())
         .fallback(pages::page_or_file)
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(CompressionLayer::new().compress_when(worth_compressing()));

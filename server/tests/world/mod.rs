@@ -61,6 +61,14 @@ impl World {
         Pilothouse::start(self.client.clone(), args, &self.stop)
     }
 
+    /// A process like `pilothouse --sandbox`, whose own cluster this is.
+    pub fn pilothouse_with_sandbox(&self) -> Pilothouse {
+        let mut running =
+            runtime::start(&args(&[]), String::new(), self.client.clone(), None, &self.stop).unwrap();
+        running.state.sandbox = Some(self.api.clone());
+        Pilothouse { router: router(running.state), stop: self.stop.child_token() }
+    }
+
     /// A set of plain servers.
     pub async fn set(&self, namespace: &str, name: &str, replicas: u32) {
         apply(&self.client, &set(namespace, name, replicas)).await.unwrap();
@@ -151,6 +159,12 @@ impl Pilothouse {
 
     pub async fn get(&self, path: &str) -> (u16, Value) {
         let (status, text) = self.text(Method::GET, &format!("/api/v1/{path}"), None).await;
+        (status, Value::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}: {text}")))
+    }
+
+    /// Any request whose answer is JSON, by its whole path.
+    pub async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> (u16, Value) {
+        let (status, text) = self.text(method, path, body).await;
         (status, Value::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}: {text}")))
     }
 

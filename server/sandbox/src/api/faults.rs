@@ -32,6 +32,21 @@ struct State {
     conflict_rate: f64,
 }
 
+/// The trouble that goes on; times and shares are zero where there is none.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Going {
+    /// How long the server stays away.
+    pub away: Duration,
+    /// How long it answers 503.
+    pub unavailable: Duration,
+    /// How long it answers 429.
+    pub throttled: Duration,
+    /// Share (0 to 1) of updates and patches that answer 409.
+    pub conflicts: f64,
+    /// How late events reach watchers.
+    pub watch_delay: Duration,
+}
+
 /// Orders to running watches. The counters grow with every order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct WatchOrders {
@@ -75,6 +90,11 @@ impl Faults {
         self.drop_watches();
     }
 
+    /// Ends an absence.
+    pub fn back(&self) {
+        self.with(|s| s.away_until = None);
+    }
+
     /// Every request answers 503.
     pub fn unavailable_for(&self, time: Duration) {
         self.with(|s| s.unavailable_until = Some(Instant::now() + time));
@@ -106,6 +126,21 @@ impl Faults {
     /// Events reach watchers so much later; zero ends it.
     pub fn delay_watches(&self, delay: Duration) {
         self.shared.watches.send_modify(|orders| orders.delay = delay);
+    }
+
+    /// What goes on now.
+    pub fn going(&self) -> Going {
+        let now = Instant::now();
+        let left =
+            |until: Option<Instant>| until.map_or(Duration::ZERO, |u| u.saturating_duration_since(now));
+        let watch_delay = self.shared.watches.borrow().delay;
+        self.with(|s| Going {
+            away: left(s.away_until),
+            unavailable: left(s.unavailable_until),
+            throttled: left(s.throttled_until),
+            conflicts: s.conflict_rate,
+            watch_delay,
+        })
     }
 
     /// Ends all trouble.

@@ -14,6 +14,7 @@ pub mod error;
 pub mod faults;
 mod http;
 mod kinds;
+pub mod logs;
 mod openapi;
 mod patch;
 mod schema;
@@ -31,7 +32,7 @@ pub use self::http::{ApiService, Away};
 pub use clock::Clock;
 pub use commits::{Commit, Observer};
 pub use counts::{WriteCount, Writes};
-pub use faults::Faults;
+pub use faults::{Faults, Going};
 pub use tls::{ServeError, Serving, serve};
 
 use commits::Observers;
@@ -58,7 +59,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { clock: Clock::Wall, history_bytes: 32 << 20, seed: 1, names_seed: None }
+        Self { clock: Clock::wall(), history_bytes: 32 << 20, seed: 1, names_seed: None }
     }
 }
 
@@ -77,6 +78,7 @@ struct Shared {
     counts: Counts,
     observers: Observers,
     draw: Draw,
+    logs: logs::Slot,
 }
 
 impl Default for Server {
@@ -103,6 +105,7 @@ impl Server {
             counts: Counts::default(),
             observers: Observers::default(),
             draw: Draw::new(options.names_seed),
+            logs: logs::Slot::default(),
         };
         let server = Self { shared: Arc::new(shared) };
         verbs::bootstrap(&server);
@@ -134,6 +137,26 @@ impl Server {
         self.shared.observers.add(observer);
     }
 
+    /// The server's clock, which can be made to jump.
+    pub fn clock(&self) -> &Clock {
+        &self.shared.clock
+    }
+
+    /// Objects of a resource (`pods`, `gameservers.game.kruise.io`) in whose JSON a text stands, at most so many. Looking into
+    /// the stored text is much cheaper than reading every object.
+    pub fn holding(&self, resource: &str, text: &str, most: usize) -> Vec<serde_json::Value> {
+        let query = store::PageQuery { limit: most, ..store::PageQuery::default() };
+        let finder = memchr::memmem::Finder::new(text);
+        let page = self.store().shelf(resource).page(&query, |object| finder.find(&object.bytes).is_some());
+        // Only a list of an older moment can have expired.
+        page.map(|page| page.items.iter().map(|object| object.value()).collect()).unwrap_or_default()
+    }
+
+    /// Has `pods/log` answered by `source`; without one there are no logs. The first one stays.
+    pub fn serve_logs(&self, source: Arc<dyn logs::LogSource>) {
+        self.shared.logs.fill(source);
+    }
+
     /// The newest revision of the store; it grows by one with every committed write.
     pub fn revision(&self) -> u64 {
         self.shared.store.revision()
@@ -152,16 +175,16 @@ impl Server {
         &self.shared.registry
     }
 
-    fn clock(&self) -> &Clock {
-        &self.shared.clock
-    }
-
     fn observers(&self) -> &Observers {
         &self.shared.observers
     }
 
     fn draw(&self) -> &Draw {
         &self.shared.draw
+    }
+
+    fn log_source(&self) -> Option<&dyn logs::LogSource> {
+        self.shared.logs.get()
     }
 
     fn counts(&self) -> &Counts {

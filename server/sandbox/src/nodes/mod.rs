@@ -36,9 +36,12 @@ mod schedule;
 mod write;
 
 pub use game::PLAYERS_ANNOTATION;
-pub use node::{PROVIDER_PREFIX, SIMULATED_TAINT, SIMULATION_LABEL};
+pub use node::{DOWN_ANNOTATION, PROVIDER_PREFIX, SIMULATED_TAINT, SIMULATION_LABEL};
 pub use options::{Capacity, Options, SCHEDULER_NAME, Timing};
 pub use pod::ANNOTATION_PREFIX;
+
+/// The annotations of pods that make trouble, without their prefix.
+pub const TROUBLE: &[&str] = &["crash", "ready", "pull", "phase"];
 
 use kube::Client;
 use tokio_util::sync::CancellationToken;

@@ -18,6 +18,8 @@ use super::pod::or_default;
 pub const SIMULATION_LABEL: &str = "sim.pilothouse.dev/simulation";
 /// Taint on machines in somebody's cluster, so that its own scheduler leaves them alone.
 pub const SIMULATED_TAINT: &str = "sim.pilothouse.dev/simulated";
+/// Annotation of a node: `"true"` takes it down, as if its machine had lost power or network, until it is removed.
+pub const DOWN_ANNOTATION: &str = "sim.pilothouse.dev/down";
 /// Beginning of `spec.providerID` of every simulated node. It cannot be changed later, so it is how we know our own.
 pub const PROVIDER_PREFIX: &str = "simulated://";
 

@@ -30,6 +30,8 @@ pub struct Context<'a> {
     pub headers: &'a HeaderMap,
     pub form: Form,
     pub verb: &'static str,
+    /// The query string as it came.
+    pub query: &'a str,
     /// Who asks, in its own words.
     pub user_agent: &'a str,
     /// Who is written into managedFields.
@@ -63,6 +65,7 @@ impl<'a> Context<'a> {
             headers: &parts.headers,
             form,
             verb,
+            query: parts.uri.query().unwrap_or_default(),
             user_agent: agent,
             manager,
             warnings: Mutex::default(),
@@ -82,6 +85,7 @@ impl<'a> Context<'a> {
             headers: &NONE,
             form: Form::Plain,
             verb,
+            query: "",
             user_agent: "",
             manager,
             warnings: Mutex::default(),

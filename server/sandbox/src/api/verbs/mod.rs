@@ -5,6 +5,7 @@ mod create;
 mod delete;
 mod get;
 mod list;
+mod log;
 mod patch;
 mod prepare;
 mod purge;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::context::Context;
 use super::delete::{DeleteOptions, delete_key};
-use super::{get, patch, review, scale, update};
+use super::{get, log, patch, review, scale, update};
 use crate::api::error::{ApiError, Result};
 use crate::api::http::{answer, negotiate};
 use crate::api::special;
@@ -20,6 +20,7 @@ pub fn handle(context: &Context<'_>, body: &[u8]) -> Result<Response<Body>> {
         }
         ("pods", "binding") => binding(context, body),
         ("pods", "eviction") => eviction(context, body),
+        ("pods", "log") => log::log(context),
         ("serviceaccounts", "token") => token(context, body),
         (_, other) => {
             let message = format!("the sandbox has no {}/{other}", context.resource.plural);
