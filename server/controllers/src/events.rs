@@ -3,14 +3,13 @@
 //! Kubernetes keeps events for an hour and each costs a write, so they are never the only record of anything. They are
 //! sent by one task; when there are more than it may send, the rest is left out and counted.
 
-use crate::{kruise::set_plan::PlannedEvent, metrics::Metrics, write::Limiter};
+use crate::{clock::Clock, kruise::set_plan::PlannedEvent, metrics::Metrics, write::Limiter};
 use k8s_openapi::{
     api::{
         core::v1::ObjectReference,
         events::v1::{Event, EventSeries},
     },
     apimachinery::pkg::apis::meta::v1::MicroTime,
-    jiff::Timestamp,
 };
 use kube::{
     Api, Client,
@@ -49,15 +48,29 @@ impl Events {
     /// Starts sending; ends with `stop`. `instance` names this process. Must be called inside a tokio runtime.
     #[must_use]
     pub fn start(client: Client, instance: String, metrics: Metrics, stop: CancellationToken) -> Self {
+        Self::start_with(client, instance, metrics, stop, Clock::default())
+    }
+
+    /// The same with a clock for the times in the events.
+    #[must_use]
+    pub fn start_with(
+        client: Client,
+        instance: String,
+        metrics: Metrics,
+        stop: CancellationToken,
+        clock: Clock,
+    ) -> Self {
         let (sender, receiver) = mpsc::channel(BACKLOG);
         let recorder = Recorder {
             client,
             instance,
+            clock,
             limiter: Limiter::new(Some(RATE.0), RATE.1),
             series: HashMap::new(),
         };
         tokio::spawn(async move {
             tokio::select! {
+                biased;
                 () = stop.cancelled() => {}
                 () = recorder.run(receiver) => {}
             }
@@ -87,6 +100,7 @@ struct Series {
 struct Recorder {
     client: Client,
     instance: String,
+    clock: Clock,
     limiter: Limiter,
     series: HashMap<SeriesKey, Series>,
 }
@@ -112,7 +126,7 @@ impl Recorder {
             series.written = Instant::now();
             self.limiter.wait().await;
             let observed =
-                EventSeries { count: series.count, last_observed_time: MicroTime(Timestamp::now()) };
+                EventSeries { count: series.count, last_observed_time: MicroTime(self.clock.now()) };
             let api: Api<Event> = Api::namespaced(self.client.clone(), &series.namespace);
             let patch = Patch::Merge(json!({ "series": observed }));
             return api.patch(&series.name, &PatchParams::default(), &patch).await.map(|_| ());
@@ -130,7 +144,7 @@ impl Recorder {
     }
 
     fn event(&self, told: &Told) -> Event {
-        let now = Timestamp::now();
+        let now = self.clock.now();
         let object = told.regarding.name.clone().unwrap_or_default();
         let namespace = told.regarding.namespace.clone().filter(|namespace| !namespace.is_empty());
         Event {

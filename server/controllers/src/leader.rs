@@ -4,10 +4,10 @@
 //! Clocks of different machines are never compared: a candidate measures with its own clock how long the Lease has not
 //! moved.
 
+use crate::clock::Clock;
 use k8s_openapi::{
     api::coordination::v1::{Lease, LeaseSpec},
     apimachinery::pkg::apis::meta::v1::MicroTime,
-    jiff::Timestamp,
 };
 use kube::{
     Api, Client,
@@ -34,6 +34,8 @@ pub struct Election {
     pub retry_period: Duration,
     /// Why the Lease cannot be had, while the API answers and refuses. Whoever wants to show it subscribes before the start.
     pub refused: watch::Sender<Option<Refusal>>,
+    /// What time is written into the Lease, for people; no decision looks at it.
+    pub clock: Clock,
 }
 
 /// What the API said to an attempt to take the Lease: rights are missing (401, 403), or its namespace is (404).
@@ -67,6 +69,7 @@ impl Election {
             renew_deadline: Duration::from_secs(10),
             retry_period: Duration::from_secs(2),
             refused: watch::Sender::new(None),
+            clock: Clock::default(),
         }
     }
 
@@ -106,6 +109,7 @@ struct Candidate {
 impl Candidate {
     async fn run(mut self, stop: CancellationToken) {
         tokio::select! {
+            biased;
             () = stop.cancelled() => {}
             () = self.stand() => {}
         }
@@ -215,7 +219,7 @@ impl Candidate {
     }
 
     fn record(&self, old: Option<&LeaseSpec>) -> LeaseSpec {
-        let now = Some(MicroTime(Timestamp::now()));
+        let now = Some(MicroTime(self.election.clock.now()));
         let was_ours = old.is_some_and(|old| old.holder_identity.as_ref() == Some(&self.election.identity));
         let transitions = old.and_then(|old| old.lease_transitions).unwrap_or(0);
         LeaseSpec {
@@ -236,7 +240,7 @@ impl Candidate {
         let spec = lease.spec.get_or_insert_default();
         spec.holder_identity = Some(String::new());
         spec.lease_duration_seconds = Some(1);
-        spec.renew_time = Some(MicroTime(Timestamp::now()));
+        spec.renew_time = Some(MicroTime(self.election.clock.now()));
         self.api.replace(&self.election.name, &PostParams::default(), &lease).await.map(|_| ())
     }
 }

@@ -129,6 +129,7 @@ impl<T: Clone + Eq + Hash + Ord> Queue<T> {
                 None => wake.await,
                 Some(at) => {
                     tokio::select! {
+                        biased;
                         () = wake => {}
                         () = tokio::time::sleep_until(at) => {}
                     }

@@ -2,13 +2,14 @@
 //!
 //! Three parts with a border between them: [`api`] is the API server alone (storage and semantics), [`cluster`] holds
 //! the controllers that a real cluster brings itself, [`nodes`] plays scheduler and kubelets as an ordinary client of
-//! *any* API server. It is for laptops, tests and demonstrations, never for production.
+//! *any* API server; [`sim`] plays controllers against the API while things go wrong. It is for laptops, tests and demonstrations, never for production.
 #![deny(missing_docs)]
 
 pub mod api;
 pub mod cluster;
 mod logs;
 pub mod nodes;
+pub mod sim;
 
 pub use logs::SimulatedLogs;
 

@@ -2,7 +2,7 @@
 
 use super::{Cached, Key};
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -21,7 +21,8 @@ impl<K> Clone for Indexer<K> {
     }
 }
 
-type Files = HashMap<Arc<str>, HashSet<Arc<Key>>>;
+/// Keys in order: the same objects give the same look-up, whatever way they came.
+type Files = HashMap<Arc<str>, BTreeSet<Arc<Key>>>;
 /// The values of one object, one for each indexer.
 type Values = Box<[Option<Arc<str>>]>;
 

@@ -77,13 +77,27 @@ impl Caches {
     /// Starts all watches; they end with `stop`. Must be called inside a tokio runtime.
     #[must_use]
     pub fn start(client: &Client, namespaces: &Namespaces, stop: &CancellationToken) -> Self {
+        Self::start_seeded(client, namespaces, stop, None)
+    }
+
+    /// The same, with a seed for the spread of pauses after failures.
+    #[must_use]
+    pub fn start_seeded(
+        client: &Client,
+        namespaces: &Namespaces,
+        stop: &CancellationToken,
+        jitter_seed: Option<u64>,
+    ) -> Self {
         let nodes = match namespaces {
-            Namespaces::All => Cache::start(client, CacheOptions::default(), stop),
+            Namespaces::All => {
+                Cache::start(client, CacheOptions { jitter_seed, ..CacheOptions::default() }, stop)
+            }
             Namespaces::Only(_) => Cache::unwatched(),
         };
         let servers = CacheOptions {
             namespaces: namespaces.clone(),
             indexers: vec![Indexer { name: SERVER_SET, value: owner_set }],
+            jitter_seed,
             ..CacheOptions::default()
         };
         let pods = CacheOptions {
@@ -94,9 +108,10 @@ impl Caches {
                 Indexer { name: POD_SET, value: owner_set },
                 Indexer { name: POD_NODE, value: |pod: &SlimPod| pod.spec.node_name.clone() },
             ],
+            jitter_seed,
             ..CacheOptions::default()
         };
-        let sets = CacheOptions { namespaces: namespaces.clone(), ..CacheOptions::default() };
+        let sets = CacheOptions { namespaces: namespaces.clone(), jitter_seed, ..CacheOptions::default() };
         Self {
             sets: Cache::start(client, sets, stop),
             servers: Cache::start(client, servers, stop),

@@ -23,6 +23,7 @@ pub use kinds::{Caches, Namespaces, POD_NODE, POD_SET, SERVER_SET};
 pub use rest::{Listing, Rest};
 pub use waiters::Expect;
 
+use backon::ExponentialBuilder;
 use feed::Feed;
 use futures::StreamExt;
 use health::HealthBoard;
@@ -33,7 +34,7 @@ use kube::{
 };
 use serde::de::DeserializeOwned;
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     fmt,
     sync::{
         Arc, RwLock,
@@ -101,6 +102,8 @@ pub struct CacheOptions<K: Cached> {
     pub indexers: Vec<Indexer<K>>,
     /// How long one watch request lives. Also how long a silent connection goes unnoticed at most.
     pub watch_timeout: Duration,
+    /// Seed of the spread of pauses after failures; from the machine's randomness when absent.
+    pub jitter_seed: Option<u64>,
 }
 
 impl<K: Cached> Default for CacheOptions<K> {
@@ -110,6 +113,7 @@ impl<K: Cached> Default for CacheOptions<K> {
             labels: String::new(),
             indexers: Vec::new(),
             watch_timeout: Duration::from_secs(60),
+            jitter_seed: None,
         }
     }
 }
@@ -125,7 +129,8 @@ impl<K: Cached> Clone for Cache<K> {
     }
 }
 
-type Objects<K> = HashMap<Arc<Key>, <K as Cached>::Rest>;
+/// In order, so that who walks over them does it the same way every time.
+type Objects<K> = BTreeMap<Arc<Key>, <K as Cached>::Rest>;
 
 struct Scope<K: Cached> {
     namespace: Option<String>,
@@ -168,10 +173,12 @@ impl<K: Cached> Cache<K> {
             config = config.labels(&options.labels);
         }
         for number in 0..count {
-            let run = Cache { inner: inner.clone() }.follow(number, client.clone(), config.clone());
+            let backoff = backoff(options.jitter_seed);
+            let run = Cache { inner: inner.clone() }.follow(number, client.clone(), config.clone(), backoff);
             let stop = stop.clone();
             tokio::spawn(async move {
                 tokio::select! {
+                    biased;
                     () = stop.cancelled() => {}
                     () = run => {}
                 }
@@ -207,7 +214,7 @@ impl<K: Cached> Cache<K> {
         found.map(|object| object.wake())
     }
 
-    /// All objects, in no order.
+    /// All objects, by namespace and name (with several watches: one after the other).
     #[must_use]
     pub fn all(&self) -> Vec<Arc<K>> {
         self.listing().iter().collect()
@@ -235,7 +242,7 @@ impl<K: Cached> Cache<K> {
         self.len() == 0
     }
 
-    /// The objects that an [`Indexer`] files under `value`, in no order. Empty when no indexer has that name.
+    /// The objects that an [`Indexer`] files under `value`, by namespace and name. Empty when no indexer has that name.
     #[must_use]
     pub fn indexed(&self, indexer: &str, value: &str) -> Vec<Arc<K>> {
         let keys = self.indexed_keys(indexer, value);
@@ -325,7 +332,7 @@ impl<K: Cached> Cache<K> {
             }
             watcher::Event::Init => {
                 self.inner.health.relisting(number);
-                *list = HashMap::new();
+                *list = BTreeMap::new();
             }
             watcher::Event::InitApply(object) => {
                 scope.advance(&object);
@@ -360,13 +367,12 @@ impl<K: Cached> Cache<K> {
     }
 
     /// Follows one watch for ever. What goes wrong is reported to the health and tried again.
-    async fn follow(self, number: usize, client: Client, config: watcher::Config) {
+    async fn follow(self, number: usize, client: Client, config: watcher::Config, mut backoff: impl Backoff) {
         let namespace = self.inner.scopes.get(number).and_then(|scope| scope.namespace.clone());
         let board = self.clone();
         let client = contact::observed(client, move || board.inner.health.answered(number));
         let mut events = std::pin::pin!(watcher(K::api_in(client, namespace.as_deref()), config));
-        let mut backoff = watcher::DefaultBackoff::default();
-        let mut list = HashMap::new();
+        let mut list = BTreeMap::new();
         while let Some(event) = events.next().await {
             match event {
                 Ok(event) => {
@@ -391,6 +397,21 @@ impl<K: Cached> Cache<K> {
             }
         }
     }
+}
+
+/// The pauses of client-go's reflector: 0.8 to 30 s, up to doubled at random, so that not all come back at once.
+fn backoff(seed: Option<u64>) -> impl Backoff {
+    let pauses = ExponentialBuilder::default()
+        .with_min_delay(Duration::from_millis(800))
+        .with_max_delay(Duration::from_secs(30))
+        .with_factor(2.0)
+        .without_max_times()
+        .with_jitter();
+    let pauses = match seed {
+        Some(seed) => pauses.with_jitter_seed(seed),
+        None => pauses,
+    };
+    watcher::ExponentialBackoff::from(pauses)
 }
 
 impl<K: Cached> Scope<K> {

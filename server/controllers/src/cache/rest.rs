@@ -71,7 +71,7 @@ impl<K: Cached> Listing<K> {
         self.objects.is_empty()
     }
 
-    /// Walks over them, in no order.
+    /// Walks over them, in the order of [`super::Cache::all`].
     pub fn iter(&self) -> impl Iterator<Item = Arc<K>> + '_ {
         self.objects.iter().map(Rest::wake)
     }

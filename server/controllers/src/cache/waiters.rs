@@ -2,7 +2,7 @@
 
 use super::{Key, version_of};
 use kube::Resource;
-use std::{collections::HashMap, sync::Mutex};
+use std::{collections::BTreeMap, sync::Mutex};
 use tokio::sync::oneshot;
 
 /// What the cache has to show.
@@ -37,7 +37,7 @@ impl Expect {
     }
 }
 
-type Waiting = HashMap<Key, Vec<(Expect, oneshot::Sender<()>)>>;
+type Waiting = BTreeMap<Key, Vec<(Expect, oneshot::Sender<()>)>>;
 
 #[derive(Default)]
 pub(super) struct Waiters {

@@ -92,11 +92,13 @@ pub async fn run(context: Context, mut leader: watch::Receiver<bool>, stop: Canc
         let leads = *leader.borrow_and_update();
         context.metrics.leader.set(i64::from(leads));
         tokio::select! {
+            biased;
             () = stop.cancelled() => break,
             changed = leader.changed() => if changed.is_err() {
                 // Nobody can take the leadership away any more, or give it.
                 if !leads { break }
                 tokio::select! {
+                    biased;
                     () = stop.cancelled() => {}
                     () = lead(&context) => {}
                 }

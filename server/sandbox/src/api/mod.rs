@@ -28,6 +28,7 @@ mod verbs;
 
 use std::sync::Arc;
 
+pub(crate) use self::http::route;
 pub use self::http::{ApiService, Away};
 pub use clock::Clock;
 pub use commits::{Commit, Observer};

@@ -1,0 +1,1 @@
+//! Handmade histories that break each invariant.
