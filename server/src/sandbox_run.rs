@@ -59,6 +59,7 @@ pub async fn start(args: &ServeArgs, stop: &CancellationToken) -> Result<Sandbox
     let options = sandbox::nodes::Options {
         machines: args.sandbox_nodes as usize,
         schedule_all: true,
+        events_up_to: sandbox::nodes::EVENTS_UP_TO,
         ..sandbox::nodes::Options::default()
     };
     options.check().context("--sandbox-nodes")?;

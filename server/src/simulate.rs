@@ -19,6 +19,7 @@ pub async fn run(args: &SimulateArgs) -> Result<()> {
     let options = sandbox::nodes::Options {
         machines: args.nodes as usize,
         schedule_all: args.schedule_all,
+        events_up_to: sandbox::nodes::EVENTS_UP_TO,
         ..Default::default()
     };
     tracing::info!(nodes = args.nodes, schedule_all = args.schedule_all, "simulating {} nodes", args.nodes);

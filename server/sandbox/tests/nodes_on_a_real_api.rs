@@ -6,7 +6,7 @@ mod scenes;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use sandbox::nodes::{Options, Timing};
+use sandbox::nodes::{EVENTS_UP_TO, Options, Timing};
 use scenes::World;
 
 /// A client of the real API server.
@@ -21,7 +21,7 @@ async fn client() -> Client {
 /// Real seconds pass here, so back-off is shorter than on a real node.
 fn options() -> Options {
     let timing = Timing { backoff: std::time::Duration::from_secs(2), ..Timing::default() };
-    Options { machines: 2, timing, ..Options::default() }
+    Options { machines: 2, timing, events_up_to: EVENTS_UP_TO, ..Options::default() }
 }
 
 macro_rules! scenes_on_a_real_api {
@@ -46,4 +46,10 @@ scenes_on_a_real_api! {
     deletion_is_graceful
     nodes_register_again
     restarts_disturb_nobody
+    claims_get_volumes
+    claims_wait_for_their_first_pod
+    pods_keep_apart
+    events_tell_of_pods
+    nodes_go_down_and_come_back
+    players_come
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kube::api::{Api, DeleteParams, ListParams};
 use sandbox::api::{Clock, Server};
-use sandbox::nodes::{Options, Timing};
+use sandbox::nodes::{EVENTS_UP_TO, Options, Timing};
 use scenes::World;
 use serde_json::json;
 
@@ -39,6 +39,31 @@ scenes_on_the_sandbox! {
     deletion_is_graceful
     nodes_register_again
     restarts_disturb_nobody
+}
+
+/// Scenes in which the controllers of the cluster have a part.
+macro_rules! scenes_in_a_whole_cluster {
+    ($($scene:ident)*) => {$(
+        #[tokio::test(start_paused = true)]
+        async fn $scene() {
+            let options = Options { events_up_to: EVENTS_UP_TO, ..Options::default() };
+            let (server, mut world) = world("scene", options).await;
+            let stop = tokio_util::sync::CancellationToken::new();
+            let cluster = tokio::spawn(sandbox::cluster::run(server.client(), stop.clone()));
+            Box::pin(scenes::$scene(&mut world)).await;
+            stop.cancel();
+            cluster.await.unwrap();
+        }
+    )*};
+}
+
+scenes_in_a_whole_cluster! {
+    claims_get_volumes
+    claims_wait_for_their_first_pod
+    pods_keep_apart
+    events_tell_of_pods
+    nodes_go_down_and_come_back
+    players_come
 }
 
 #[tokio::test(start_paused = true)]

@@ -76,6 +76,7 @@ pub async fn run(
     let mut renewals: u64 = 0;
     loop {
         tokio::select! {
+            biased;
             () = stop.cancelled() => break,
             Some(event) = nodes.next() => match event {
                 Ok(event) => machines.observe(event),
@@ -182,7 +183,8 @@ impl Machines {
         for index in 0..self.options.machines {
             let known = self.known.get(&self.options.machine_name(index));
             let fine = known.is_some_and(|(node, _)| node.is_ready()) && self.current.contains(&index);
-            if fine || self.refused.contains(&index) || !self.underway.insert(index) {
+            let is_down = known.is_some_and(|(node, _)| node.is_down());
+            if fine || is_down || self.refused.contains(&index) || !self.underway.insert(index) {
                 continue;
             }
             let registry = self.registry.clone();
@@ -211,8 +213,8 @@ impl Machines {
         }
         self.renewing = true;
         let uid = |node: &Node| node.metadata.uid.clone().unwrap_or_default();
-        let nodes: Vec<(String, String)> =
-            self.known.iter().map(|(name, (node, _))| (name.clone(), uid(node))).collect();
+        let alive = self.known.iter().filter(|(_, (node, _))| !node.is_down());
+        let nodes: Vec<(String, String)> = alive.map(|(name, (node, _))| (name.clone(), uid(node))).collect();
         let registry = self.registry.clone();
         self.tasks.spawn(async move {
             let renewals = nodes.into_iter().map(|(name, uid)| {

@@ -18,7 +18,7 @@ use super::pod::or_default;
 pub const SIMULATION_LABEL: &str = "sim.pilothouse.dev/simulation";
 /// Taint on machines in somebody's cluster, so that its own scheduler leaves them alone.
 pub const SIMULATED_TAINT: &str = "sim.pilothouse.dev/simulated";
-/// Annotation of a node: `"true"` takes it down, as if its machine had lost power or network, until it is removed.
+/// Annotation on a node that plays it down while its value is `true`.
 pub const DOWN_ANNOTATION: &str = "sim.pilothouse.dev/down";
 /// Beginning of `spec.providerID` of every simulated node. It cannot be changed later, so it is how we know our own.
 pub const PROVIDER_PREFIX: &str = "simulated://";
@@ -46,6 +46,12 @@ impl Node {
     /// True when the API server and its controllers believe that the machine works.
     pub fn is_ready(&self) -> bool {
         self.status.conditions.iter().any(|condition| condition.kind == "Ready" && condition.status == "True")
+    }
+
+    /// True while somebody plays that the machine is down: no heartbeat, no status, nothing happens to its pods.
+    pub fn is_down(&self) -> bool {
+        let down = self.metadata.annotations.as_ref().and_then(|all| all.get(DOWN_ANNOTATION));
+        down.is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }
 }
 

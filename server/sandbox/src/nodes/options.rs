@@ -7,6 +7,9 @@ use super::Error;
 /// `spec.schedulerName` of pods that the simulated scheduler binds in any case.
 pub const SCHEDULER_NAME: &str = "pilothouse-simulated";
 
+/// Where people look on, so many pods may be played with events about each.
+pub const EVENTS_UP_TO: usize = 500;
+
 /// Options of [`super::run`].
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -27,6 +30,12 @@ pub struct Options {
     pub writes_in_flight: usize,
     /// How many writes are begun in a second at most; no limit when absent.
     pub writes_per_second: Option<u32>,
+    /// Events about pods are written while no more pods than this are played; 0 means never. Each start of a pod costs
+    /// five events beside its other writes, and nobody reads the events of thousands: [`EVENTS_UP_TO`] where people look
+    /// on, 0 for tests and benchmarks that count writes.
+    pub events_up_to: usize,
+    /// How many numbers of players are written in a second at most. With more players than that, numbers lag behind.
+    pub player_writes_per_second: u32,
 }
 
 impl Default for Options {
@@ -40,6 +49,8 @@ impl Default for Options {
             seed: 1,
             writes_in_flight: 32,
             writes_per_second: None,
+            events_up_to: 0,
+            player_writes_per_second: 20,
         }
     }
 }
@@ -63,7 +74,10 @@ impl Options {
                 "the prefix {prefix:?} must be 1 to 50 of a-z, 0-9 and -, beginning with a letter or digit"
             ));
         }
-        if self.writes_in_flight == 0 || self.writes_per_second == Some(0) {
+        if self.writes_in_flight == 0
+            || self.writes_per_second == Some(0)
+            || self.player_writes_per_second == 0
+        {
             return bad("the limits on writes must be above 0".into());
         }
         Ok(())
@@ -110,6 +124,12 @@ pub struct Timing {
     pub start: Duration,
     /// From running to ready.
     pub readiness: Duration,
+    /// The same with the annotation `sim.pilothouse.dev/start: "slow"`.
+    pub slow_start: Duration,
+    /// From running until a failing liveness probe has the container killed.
+    pub liveness: Duration,
+    /// From setting resources aside until they are in force.
+    pub resize: Duration,
     /// From being asked to stop until the process has ended; the pod's grace period is the most it can take.
     pub stop: Duration,
     /// How long a container runs that is told to crash.
@@ -132,6 +152,9 @@ impl Default for Timing {
             slow_image_pull: Duration::from_secs(60),
             start: Duration::from_millis(300),
             readiness: Duration::from_millis(700),
+            slow_start: Duration::from_secs(30),
+            liveness: Duration::from_secs(6),
+            resize: Duration::from_millis(500),
             stop: Duration::from_millis(800),
             crash_after: Duration::from_secs(2),
             init_run: Duration::from_millis(500),
@@ -150,6 +173,9 @@ impl Timing {
             slow_image_pull: Duration::from_secs(5),
             start: Duration::ZERO,
             readiness: Duration::ZERO,
+            slow_start: Duration::from_secs(5),
+            liveness: Duration::from_millis(20),
+            resize: Duration::ZERO,
             stop: Duration::ZERO,
             crash_after: Duration::from_millis(20),
             init_run: Duration::ZERO,

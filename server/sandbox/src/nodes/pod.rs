@@ -1,6 +1,6 @@
 //! The pod as simulated nodes see it: a slim watch type that holds only what scheduler and kubelet read.
 //!
-//! Labels, managed fields, volumes, environment and probes are dropped while parsing, so that thousands of pods cost
+//! Managed fields, environment, probes and most of volumes are dropped while parsing, so that thousands of pods cost
 //! little. Every list and map also accepts an explicit `null`: one odd object must not stop the watch for all others.
 
 use std::borrow::Cow;
@@ -10,12 +10,18 @@ use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::affinity::Affinity;
 use super::amount::Amount;
+use super::game::PLAYERS_ANNOTATION;
 
 /// Prefix of the annotations by which somebody makes trouble for one pod; see [`super`].
 pub const ANNOTATION_PREFIX: &str = "sim.pilothouse.dev/";
 
-/// One pod. `metadata` holds name, namespace, uid, versions, deletion, finalizers and our own annotations only.
+/// The same under a name that OpenKruiseGame copies from a GameServer to its pods, so that trouble can be asked for on the
+/// GameServer and lasts when its pod is replaced.
+pub const SYNCED_PREFIX: &str = "gs-sync/sim.pilothouse.dev.";
+
+/// One pod. `metadata` holds name, namespace, uid, versions, deletion, finalizers, labels and our own annotations only.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Pod {
@@ -46,11 +52,14 @@ impl Pod {
         self.metadata.namespace.as_deref().unwrap_or_default()
     }
 
-    /// The value of our annotation `sim.pilothouse.dev/<key>`.
+    /// The value of our annotation `sim.pilothouse.dev/<key>`, else of the one that comes from its GameServer.
     pub fn wish(&self, key: &str) -> Option<&str> {
         let annotations = self.metadata.annotations.as_ref()?;
-        let wanted = |name: &&String| name.strip_prefix(ANNOTATION_PREFIX) == Some(key);
-        annotations.iter().find(|(name, _)| wanted(name)).map(|(_, value)| value.trim())
+        let of = |prefix: &str| {
+            let wanted = |name: &&String| name.strip_prefix(prefix) == Some(key);
+            annotations.iter().find(|(name, _)| wanted(name)).map(|(_, value)| value.trim())
+        };
+        of(ANNOTATION_PREFIX).or_else(|| of(SYNCED_PREFIX))
     }
 
     /// True once the pod has ended for good; nothing in it runs again.
@@ -124,6 +133,11 @@ pub struct PodSpec {
     /// What the runtime itself costs, on top of the containers.
     #[serde(deserialize_with = "or_default")]
     pub overhead: BTreeMap<String, Amount>,
+    /// Which nodes it wants, and beside which pods. Boxed, because most pods have none.
+    pub affinity: Option<Box<Affinity>>,
+    /// Names of the claims among its volumes.
+    #[serde(rename = "volumes", deserialize_with = "claim_names", skip_serializing)]
+    pub claims: Vec<String>,
 }
 
 /// One container of the spec.
@@ -140,6 +154,37 @@ pub struct Container {
     pub resources: Resources,
     /// `Always` on an init container makes it a sidecar that keeps running.
     pub restart_policy: Option<String>,
+    /// Ports that it takes on the node itself; others are dropped.
+    #[serde(deserialize_with = "host_ports")]
+    pub ports: Vec<HostPort>,
+    /// Which resources cannot be changed without a restart.
+    #[serde(deserialize_with = "or_default")]
+    pub resize_policy: Vec<ResizePolicy>,
+}
+
+/// A port that a container takes on the node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct HostPort {
+    /// The port; 0 is none.
+    #[serde(deserialize_with = "or_default")]
+    pub host_port: u16,
+    /// On which address of the node; empty or `0.0.0.0` means all.
+    #[serde(rename = "hostIP", deserialize_with = "or_default")]
+    pub host_ip: String,
+    /// `TCP` (also when empty), `UDP` or `SCTP`.
+    #[serde(deserialize_with = "or_default")]
+    pub protocol: String,
+}
+
+/// What a change of one resource means for a container.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ResizePolicy {
+    /// `cpu` or `memory`.
+    pub resource_name: String,
+    /// `NotRequired` or `RestartContainer`.
+    pub restart_policy: String,
 }
 
 /// Requests and limits, by resource name.
@@ -358,6 +403,30 @@ where
     Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
 }
 
+/// Reads ports and keeps those that are taken on the node.
+fn host_ports<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<HostPort>, D::Error> {
+    let mut ports: Vec<HostPort> = or_default(deserializer)?;
+    ports.retain(|port| port.host_port != 0);
+    ports.shrink_to_fit();
+    Ok(ports)
+}
+
+/// Reads volumes and keeps the names of claims.
+fn claim_names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Volume {
+        persistent_volume_claim: Option<Claim>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Claim {
+        claim_name: String,
+    }
+    let volumes = Option::<Vec<Volume>>::deserialize(deserializer)?.unwrap_or_default();
+    Ok(volumes.into_iter().filter_map(|volume| Some(volume.persistent_volume_claim?.claim_name)).collect())
+}
+
 /// Reads metadata and keeps only what simulated nodes use.
 fn slim_metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMeta, D::Error> {
     #[derive(Default, Deserialize)]
@@ -373,10 +442,12 @@ fn slim_metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMet
         deletion_grace_period_seconds: Option<i64>,
         finalizers: Option<Vec<String>>,
         annotations: Option<BTreeMap<String, String>>,
+        labels: Option<BTreeMap<String, String>>,
     }
     let slim = Option::<Slim>::deserialize(deserializer)?.unwrap_or_default();
     let annotations = slim.annotations.map(|mut all| {
-        all.retain(|key, _| key.starts_with(ANNOTATION_PREFIX));
+        let ours = |key: &str| key.starts_with(ANNOTATION_PREFIX) || key.starts_with(SYNCED_PREFIX);
+        all.retain(|key, _| ours(key) || key == PLAYERS_ANNOTATION);
         all
     });
     Ok(ObjectMeta {
@@ -390,6 +461,7 @@ fn slim_metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMet
         deletion_grace_period_seconds: slim.deletion_grace_period_seconds,
         finalizers: slim.finalizers.filter(|list| !list.is_empty()),
         annotations: annotations.filter(|map| !map.is_empty()),
+        labels: slim.labels.filter(|map| !map.is_empty()),
         ..ObjectMeta::default()
     })
 }
@@ -403,15 +475,21 @@ mod tests {
         let pod: Pod = serde_json::from_value(serde_json::json!({
             "metadata": {"name": "a-0", "namespace": "x", "uid": "u", "resourceVersion": "7",
                 "labels": {"a": "b"}, "managedFields": [{"manager": "m"}],
-                "annotations": {"sim.pilothouse.dev/crash": " 3 ", "other": "y"}},
-            "spec": {"containers": [{"name": "c", "image": "i", "env": [], "resources": {"requests": {"cpu": 1}}}],
+                "annotations": {"sim.pilothouse.dev/crash": " 3 ", "other": "y", "gs-sync/sim.pilothouse.dev.crash": "4",
+                    "gs-sync/sim.pilothouse.dev.exit": "5", "gs-sync/other": "z"}},
+            "spec": {"containers": [{"name": "c", "image": "i", "env": [], "resources": {"requests": {"cpu": 1}},
+                    "ports": [{"containerPort": 1}, {"containerPort": 2, "hostPort": 3, "protocol": "UDP"}]}],
+                "volumes": [{"name": "a", "emptyDir": {}}, {"name": "b", "persistentVolumeClaim": {"claimName": "data-a-0"}}],
                 "nodeSelector": null, "tolerations": null, "initContainers": null},
             "status": null,
         }))
         .unwrap();
-        assert!(pod.metadata.labels.is_none() && pod.metadata.managed_fields.is_none());
+        assert!(pod.metadata.labels.is_some() && pod.metadata.managed_fields.is_none());
+        assert_eq!(pod.spec.claims, ["data-a-0"]);
+        assert_eq!(pod.spec.containers[0].ports.len(), 1);
         assert_eq!(pod.wish("crash"), Some("3"));
-        assert_eq!(pod.metadata.annotations.as_ref().unwrap().len(), 1);
+        assert_eq!(pod.wish("exit"), Some("5"));
+        assert_eq!(pod.metadata.annotations.as_ref().unwrap().len(), 3);
         assert_eq!(pod.spec.containers[0].resources.requests["cpu"].milli(), 1000);
     }
 

@@ -1,14 +1,19 @@
 //! The simulated scheduler's decision, pure: a pod, the machines and what is used of them in, a machine or the reason out.
 //!
-//! Judged are: `nodeSelector`, cordons, taints of effect NoSchedule and NoExecute, requests, and the number of pods.
-//! Affinity, spread constraints, host ports and volumes are not judged yet: they neither attract nor repel.
+//! Judged are, in this order: cordons, taints of effect NoSchedule and NoExecute, `nodeSelector` and required node
+//! affinity, host ports, requests and the number of pods, affinity to other pods. Claims are judged before
+//! ([`super::volumes`]). Spread constraints and preferences about other pods neither attract nor repel.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::affinity::Rules;
 use super::amount::Amount;
 use super::node::{Node, SIMULATED_TAINT, Taint};
-use super::pod::{Container, Pod, Toleration};
+use super::pod::{Container, HostPort, Pod, Toleration};
+
+/// What the real scheduler says when there is no node at all.
+const NO_NODES: &str = "no nodes available to schedule pods";
 
 /// What a pod asks for, or what is used of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +28,8 @@ pub struct Demand {
     pub pods: u64,
     /// Other resources by name, in whole units (devices).
     pub others: BTreeMap<String, u64>,
+    /// Ports of the node.
+    pub ports: Vec<HostPort>,
 }
 
 impl Demand {
@@ -47,7 +54,21 @@ impl Demand {
         all.raise_to(&peak);
         all.add(&Self::from_amounts(&pod.spec.overhead));
         all.pods = 1;
+        all.ports = pod.spec.containers.iter().flat_map(|container| container.ports.clone()).collect();
         all
+    }
+
+    /// True when a port of this is taken by the other.
+    fn clashes(&self, other: &Self) -> bool {
+        let everywhere = |port: &HostPort| matches!(port.host_ip.as_str(), "" | "0.0.0.0" | "::");
+        let protocol =
+            |port: &HostPort| if port.protocol.is_empty() { "TCP".into() } else { port.protocol.clone() };
+        let same = |a: &HostPort, b: &HostPort| {
+            a.host_port == b.host_port
+                && protocol(a) == protocol(b)
+                && (everywhere(a) || everywhere(b) || a.host_ip == b.host_ip)
+        };
+        self.ports.iter().any(|port| other.ports.iter().any(|taken| same(port, taken)))
     }
 
     /// A container's requests; where one is missing, its limit, as the API server would fill in.
@@ -84,6 +105,7 @@ impl Demand {
             let sum = self.others.entry(name.clone()).or_default();
             *sum = sum.saturating_add(*units);
         }
+        self.ports.extend_from_slice(&other.ports);
     }
 
     /// Takes another demand out of this one.
@@ -95,6 +117,11 @@ impl Demand {
         for (name, units) in &other.others {
             if let Some(sum) = self.others.get_mut(name) {
                 *sum = sum.saturating_sub(*units);
+            }
+        }
+        for port in &other.ports {
+            if let Some(at) = self.ports.iter().position(|taken| taken == port) {
+                self.ports.swap_remove(at);
             }
         }
     }
@@ -123,6 +150,8 @@ pub struct Candidate {
     pub cordoned: bool,
     /// What pods may use together.
     pub size: Demand,
+    /// True while somebody plays that the machine is down.
+    pub is_down: bool,
 }
 
 impl From<&Node> for Candidate {
@@ -134,6 +163,7 @@ impl From<&Node> for Candidate {
             taints: node.spec.taints.iter().map(taint).collect(),
             cordoned: node.spec.unschedulable,
             size: Demand::from_amounts(&node.status.allocatable),
+            is_down: node.is_down(),
         }
     }
 }
@@ -147,37 +177,74 @@ pub enum Decision {
     Unschedulable(String),
 }
 
-/// Decides where a pod runs: among the machines that can take it, the one with the fewest pods for its size, then
-/// with the least used, then the first by name.
-pub fn schedule(pod: &Pod, machines: &[Arc<Candidate>], usage: &HashMap<String, Demand>) -> Decision {
+/// Decides where a pod runs: among the machines that can take it, the one that it prefers, then the one with the fewest
+/// pods for its size, then with the least used, then the first by name. `rules` says what other pods mean for it.
+pub fn schedule(
+    pod: &Pod,
+    machines: &[Arc<Candidate>],
+    usage: &HashMap<String, Demand>,
+    rules: &Rules,
+) -> Decision {
     let demand = Demand::of(pod);
     let nothing = Demand::default();
-    let mut best: Option<(u64, u64, &str)> = None;
+    let affinity = pod.spec.affinity.as_ref().map(|affinity| &affinity.node_affinity);
+    let mut best: Option<(i64, u64, u64, &str)> = None;
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     let mut could_preempt = 0;
     for machine in machines {
         let used = usage.get(&machine.name).unwrap_or(&nothing);
-        if let Some(reason) = excluded(pod, machine) {
-            *reasons.entry(reason.into()).or_default() += 1;
-            continue;
-        }
-        let lacks = lacks(&demand, &machine.size, used);
-        if lacks.is_empty() {
-            let rank =
-                (share(used.pods, machine.size.pods), fullness(used, &machine.size), machine.name.as_str());
+        let (why, preemptible) = refuse(pod, &demand, machine, used, rules);
+        if why.is_empty() {
+            let dislike = -affinity.map_or(0, |affinity| affinity.preference(machine));
+            let pods = share(used.pods, machine.size.pods);
+            let rank = (dislike, pods, fullness(used, &machine.size), machine.name.as_str());
             if best.is_none_or(|other| rank < other) {
                 best = Some(rank);
             }
-        } else {
-            could_preempt += 1;
-            for reason in lacks {
-                *reasons.entry(reason).or_default() += 1;
-            }
+        }
+        could_preempt += usize::from(preemptible);
+        for reason in why {
+            *reasons.entry(reason).or_default() += 1;
         }
     }
     match best {
         Some((.., name)) => Decision::Bind(name.to_owned()),
         None => Decision::Unschedulable(message(machines.len(), &reasons, could_preempt)),
+    }
+}
+
+/// The message about a pod that no machine can take whatever runs on it.
+pub fn refused_everywhere(machines: usize, why: &str) -> String {
+    if machines == 0 {
+        return NO_NODES.into();
+    }
+    format!(
+        "0/{machines} nodes are available: {why}. preemption: 0/{machines} nodes are available: {machines} Preemption \
+         is not helpful for scheduling."
+    )
+}
+
+/// Why a machine cannot take a pod, by the first judge that says no, and whether removing pods from it could help.
+fn refuse(
+    pod: &Pod,
+    demand: &Demand,
+    machine: &Candidate,
+    used: &Demand,
+    rules: &Rules,
+) -> (Vec<String>, bool) {
+    if let Some(reason) = excluded(pod, machine) {
+        return (vec![reason.into()], false);
+    }
+    if demand.clashes(used) {
+        return (vec!["node(s) didn't have free ports for the requested pod ports".into()], true);
+    }
+    let lacks = lacks(demand, &machine.size, used);
+    if !lacks.is_empty() {
+        return (lacks, true);
+    }
+    match rules.refuse(machine) {
+        Some((reason, preemptible)) => (vec![reason.into()], preemptible),
+        None => (Vec::new(), false),
     }
 }
 
@@ -196,7 +263,8 @@ fn excluded(pod: &Pod, machine: &Candidate) -> Option<&'static str> {
         return Some("node(s) had untolerated taint(s)");
     }
     let selected = pod.spec.node_selector.iter().all(|(key, value)| machine.labels.get(key) == Some(value));
-    (!selected).then_some("node(s) didn't match Pod's node affinity/selector")
+    let wanted = pod.spec.affinity.as_ref().is_none_or(|affinity| affinity.node_affinity.allows(machine));
+    (!selected || !wanted).then_some("node(s) didn't match Pod's node affinity/selector")
 }
 
 fn tolerates(pod: &Pod, key: &str, value: &str, effect: &str) -> bool {
@@ -241,7 +309,7 @@ fn lacks(demand: &Demand, size: &Demand, used: &Demand) -> Vec<String> {
 /// The text of the real scheduler (`FitError` of Kubernetes 1.36). Nothing is ever preempted here.
 fn message(machines: usize, reasons: &BTreeMap<String, usize>, could_preempt: usize) -> String {
     if machines == 0 {
-        return "no nodes available to schedule pods".into();
+        return NO_NODES.into();
     }
     let listed = |counts: Vec<(usize, &str)>| {
         let mut parts: Vec<String> =
@@ -278,7 +346,10 @@ fn fullness(used: &Demand, size: &Demand) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arc, BTreeMap, Candidate, Decision, Demand, HashMap, Pod, SIMULATED_TAINT, schedule};
+    use super::{
+        Arc, BTreeMap, Candidate, Decision, Demand, HashMap, Pod, Rules, SIMULATED_TAINT, refused_everywhere,
+        schedule,
+    };
     use serde_json::json;
 
     fn machine(name: &str, pods: u64) -> Candidate {
@@ -324,13 +395,13 @@ mod tests {
         let mut counts: BTreeMap<String, u32> = BTreeMap::new();
         for _ in 0..30 {
             let pod = with_requests(&json!({}));
-            let name = bound(schedule(&pod, &all(&machines), &usage));
+            let name = bound(schedule(&pod, &all(&machines), &usage, &Rules::default()));
             usage.entry(name.clone()).or_default().add(&Demand::of(&pod));
             *counts.entry(name).or_default() += 1;
         }
         assert_eq!(counts, BTreeMap::from([("a".into(), 10), ("b".into(), 20)]));
         assert_eq!(
-            refused(schedule(&with_requests(&json!({})), &all(&machines), &usage)),
+            refused(schedule(&with_requests(&json!({})), &all(&machines), &usage, &Rules::default())),
             "0/2 nodes are available: 2 Too many pods. preemption: 0/2 nodes are available: \
              2 No preemption victims found for incoming pod."
         );
@@ -340,18 +411,31 @@ mod tests {
     fn requests_must_fit_into_what_is_left() {
         let machines = [machine("a", 10)];
         let used = HashMap::from([("a".to_owned(), Demand { cpu_milli: 3500, ..Demand::default() })]);
-        assert_eq!(bound(schedule(&with_requests(&json!({"cpu": "500m"})), &all(&machines), &used)), "a");
+        assert_eq!(
+            bound(schedule(
+                &with_requests(&json!({"cpu": "500m"})),
+                &all(&machines),
+                &used,
+                &Rules::default()
+            )),
+            "a"
+        );
         let message = refused(schedule(
             &with_requests(&json!({"cpu": "501m", "memory": "9Gi"})),
             &all(&machines),
             &used,
+            &Rules::default(),
         ));
         assert!(
             message.starts_with("0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory. "),
             "{message}"
         );
-        let message =
-            refused(schedule(&with_requests(&json!({"example.com/gpu": 1})), &all(&machines), &used));
+        let message = refused(schedule(
+            &with_requests(&json!({"example.com/gpu": 1})),
+            &all(&machines),
+            &used,
+            &Rules::default(),
+        ));
         assert!(message.contains("1 Insufficient example.com/gpu"), "{message}");
     }
 
@@ -371,34 +455,93 @@ mod tests {
     fn selectors_cordons_and_taints_keep_pods_away() {
         let mut machines = [machine("a", 10), machine("b", 10), machine("c", 10)];
         let pick = |zone: &str| pod(&json!({"containers": [], "nodeSelector": {"zone": zone}}));
-        assert_eq!(bound(schedule(&pick("b"), &all(&machines), &HashMap::new())), "b");
+        assert_eq!(bound(schedule(&pick("b"), &all(&machines), &HashMap::new(), &Rules::default())), "b");
         machines[0].cordoned = true;
         machines[1].taints = vec![("dedicated".into(), "x".into(), "NoSchedule".into())];
         assert_eq!(
-            refused(schedule(&pick("b"), &all(&machines), &HashMap::new())),
+            refused(schedule(&pick("b"), &all(&machines), &HashMap::new(), &Rules::default())),
             "0/3 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated \
              taint(s), 1 node(s) were unschedulable. preemption: 0/3 nodes are available: \
              3 Preemption is not helpful for scheduling."
         );
         let tolerant = pod(&json!({"containers": [], "nodeSelector": {"zone": "b"},
             "tolerations": [{"key": "dedicated", "value": "x", "effect": "NoSchedule"}]}));
-        assert_eq!(bound(schedule(&tolerant, &all(&machines), &HashMap::new())), "b");
+        assert_eq!(bound(schedule(&tolerant, &all(&machines), &HashMap::new(), &Rules::default())), "b");
         let any = pod(
             &json!({"containers": [], "nodeSelector": {"zone": "a"}, "tolerations": [{"operator": "Exists"}]}),
         );
-        assert_eq!(bound(schedule(&any, &all(&machines), &HashMap::new())), "a");
+        assert_eq!(bound(schedule(&any, &all(&machines), &HashMap::new(), &Rules::default())), "a");
+    }
+
+    #[test]
+    fn ports_of_a_node_are_taken_once() {
+        let with_port = |ip: &str, port: u16, protocol: &str| {
+            let port = json!({"containerPort": 1, "hostPort": port, "hostIP": ip, "protocol": protocol});
+            pod(&json!({"containers": [{"name": "c", "ports": [port]}]}))
+        };
+        let machines = [machine("a", 10)];
+        let mut used = HashMap::from([("a".to_owned(), Demand::of(&with_port("", 7777, "UDP")))]);
+        for (ip, port, protocol, free) in [
+            ("", 7777, "UDP", false),
+            ("10.0.0.1", 7777, "UDP", false),
+            ("", 7777, "TCP", true),
+            ("", 7778, "UDP", true),
+        ] {
+            match schedule(&with_port(ip, port, protocol), &all(&machines), &used, &Rules::default()) {
+                Decision::Bind(_) => assert!(free, "{ip}:{port}/{protocol}"),
+                Decision::Unschedulable(message) => {
+                    assert!(
+                        !free
+                            && message
+                                .contains("1 node(s) didn't have free ports for the requested pod ports")
+                    );
+                    assert!(message.contains("1 No preemption victims found"), "{message}");
+                }
+            }
+        }
+        used.get_mut("a").unwrap().remove(&Demand::of(&with_port("", 7777, "UDP")));
+        assert_eq!(
+            bound(schedule(&with_port("", 7777, "UDP"), &all(&machines), &used, &Rules::default())),
+            "a"
+        );
+    }
+
+    #[test]
+    fn affinity_decides_and_preference_ranks() {
+        let machines = [machine("a", 10), machine("b", 10), machine("c", 10)];
+        let in_zones = |zones: &[&str]| json!([{"key": "zone", "operator": "In", "values": zones}]);
+        let wants = pod(&json!({"containers": [], "affinity": {"nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": in_zones(&["b", "c"])}]},
+            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {"matchExpressions": in_zones(&["c"])}}],
+        }}}));
+        assert_eq!(bound(schedule(&wants, &all(&machines), &HashMap::new(), &Rules::default())), "c");
+        let only_a = &machines[..1];
+        let message = refused(schedule(&wants, &all(only_a), &HashMap::new(), &Rules::default()));
+        assert!(message.contains("1 node(s) didn't match Pod's node affinity/selector"), "{message}");
+    }
+
+    #[test]
+    fn claims_refuse_all_machines_at_once() {
+        assert_eq!(
+            refused_everywhere(3, "persistentvolumeclaim \"x\" not found"),
+            "0/3 nodes are available: persistentvolumeclaim \"x\" not found. preemption: 0/3 nodes are available: \
+             3 Preemption is not helpful for scheduling."
+        );
     }
 
     #[test]
     fn our_own_taint_repels_only_other_schedulers() {
         let mut only = machine("a", 10);
         only.taints = vec![(SIMULATED_TAINT.into(), "true".into(), "NoSchedule".into())];
-        assert_eq!(bound(schedule(&with_requests(&json!({})), &all(&[only]), &HashMap::new())), "a");
+        assert_eq!(
+            bound(schedule(&with_requests(&json!({})), &all(&[only]), &HashMap::new(), &Rules::default())),
+            "a"
+        );
     }
 
     #[test]
     fn without_machines_the_message_is_that_of_the_real_scheduler() {
-        let message = refused(schedule(&with_requests(&json!({})), &[], &HashMap::new()));
+        let message = refused(schedule(&with_requests(&json!({})), &[], &HashMap::new(), &Rules::default()));
         assert_eq!(message, "no nodes available to schedule pods");
     }
 }

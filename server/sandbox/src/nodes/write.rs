@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Binding, ObjectReference};
+use k8s_openapi::api::core::v1::{Binding, ObjectReference, PersistentVolumeClaim};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use serde_json::{Map, Value, json};
 
 use super::pod::{Pod, PodStatus};
+use super::volumes::SELECTED_NODE;
 
 /// Field manager of everything that simulated nodes write.
 pub const FIELD_MANAGER: &str = "pilothouse-simulated-node";
@@ -20,8 +21,12 @@ const TIME_LIMIT: Duration = Duration::from_secs(30);
 pub enum Write {
     /// Say on which node it runs.
     Bind(String),
+    /// Tell claims of its namespace that this node was chosen for it.
+    Select(String, Vec<String>),
     /// Bring its status up to date.
     Status(Value),
+    /// Bring an annotation up to date.
+    Annotate(Value),
     /// All has stopped: report the end, then delete the object for good.
     Remove(Option<Value>),
 }
@@ -33,6 +38,8 @@ pub enum Outcome {
     Stored(Box<Pod>),
     /// The pod is bound.
     Bound,
+    /// It is done; the pod itself has not changed by it.
+    Done,
     /// The pod is gone, or goes as soon as its finalizers are gone.
     Gone,
     /// Somebody wrote in between; this is the pod now.
@@ -90,8 +97,9 @@ fn object(status: &PodStatus) -> Result<Map<String, Value>, serde_json::Error> {
 
 /// Carries out one write.
 pub async fn perform(client: Client, namespace: String, name: String, uid: String, write: Write) -> Outcome {
-    let pods: Api<Pod> = Api::namespaced(client, &namespace);
-    match tokio::time::timeout(TIME_LIMIT, try_perform(&pods, &name, &uid, write)).await {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), &namespace);
+    let tried = try_perform(&client, &pods, &namespace, &name, &uid, write);
+    match tokio::time::timeout(TIME_LIMIT, tried).await {
         Err(_) => Outcome::Failed(Failure::Late),
         Ok(Ok(outcome)) => outcome,
         Ok(Err(kube::Error::Api(status))) if status.code == 404 => Outcome::Gone,
@@ -100,7 +108,14 @@ pub async fn perform(client: Client, namespace: String, name: String, uid: Strin
     }
 }
 
-async fn try_perform(pods: &Api<Pod>, name: &str, uid: &str, write: Write) -> kube::Result<Outcome> {
+async fn try_perform(
+    client: &Client,
+    pods: &Api<Pod>,
+    namespace: &str,
+    name: &str,
+    uid: &str,
+    write: Write,
+) -> kube::Result<Outcome> {
     let params = PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
     match write {
         Write::Bind(node) => {
@@ -119,6 +134,22 @@ async fn try_perform(pods: &Api<Pod>, name: &str, uid: &str, write: Write) -> ku
             };
             let _: Value = pods.create_subresource("binding", name, &PostParams::default(), &binding).await?;
             Ok(Outcome::Bound)
+        }
+        Write::Select(node, claims) => {
+            let api: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), namespace);
+            let patch = json!({"metadata": {"annotations": {SELECTED_NODE: node}}});
+            for claim in claims {
+                match api.patch_metadata(&claim, &params, &Patch::Merge(&patch)).await {
+                    // The watch on claims tells what became of it.
+                    Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {}
+                    result => result.map(|_| ())?,
+                }
+            }
+            Ok(Outcome::Done)
+        }
+        Write::Annotate(patch) => {
+            let pod = pods.patch(name, &params, &Patch::Merge(patch)).await?;
+            Ok(Outcome::Stored(Box::new(pod)))
         }
         Write::Status(patch) => {
             let pod = pods.patch_status(name, &params, &Patch::Merge(patch)).await?;

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test file plays a part of them")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests, where a panic is the message")]
 
+mod trouble;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -16,6 +18,7 @@ use sandbox::nodes::{self, Options, SCHEDULER_NAME, SIMULATION_LABEL};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+pub use trouble::*;
 
 /// Nobody waits longer than this for anything; only a failure takes so long.
 const GUARD: Duration = Duration::from_secs(120);
@@ -127,7 +130,7 @@ impl World {
         self.pods().patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap()
     }
 
-    async fn wait(&self, what: &str, is: impl AsyncFn() -> bool) {
+    pub async fn wait(&self, what: &str, is: impl AsyncFn() -> bool) {
         let poll = async {
             while !is().await {
                 tokio::time::sleep(Duration::from_millis(100)).await;

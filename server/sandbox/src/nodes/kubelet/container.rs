@@ -5,7 +5,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::super::clock::{after, between};
-use super::super::pod::{Container, Pod};
+use super::super::events::Note;
+use super::super::pod::{Container, Pod, Resources};
+use super::say::Voice;
+use super::trouble::{self, KILLED};
 use super::{Local, Machine, Plan};
 
 /// The least time between the end of a container and its next start, so that the end is seen in between.
@@ -34,6 +37,29 @@ pub struct Memory {
     pub crashes: u32,
     /// True when it can serve. Decided with everything else in a look, so that one look has one answer.
     pub ready: bool,
+    /// True once its start is over.
+    pub started: bool,
+    /// It was said that it does not become ready.
+    pub told_unready: bool,
+    /// The wish to crash once that was fulfilled last.
+    pub crashed_for: Option<String>,
+    /// Resources that are set aside for it; absent before the pod was taken in.
+    pub allocated: Option<Resources>,
+    /// Resources that are in force.
+    pub in_force: Option<Resources>,
+    /// A new size needs a restart.
+    pub restart_for_size: bool,
+}
+
+/// Why a container that runs is asked to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Its image was changed.
+    Image,
+    /// Its new size needs a restart.
+    Size,
+    /// It did not answer.
+    Liveness,
 }
 
 /// What one container does.
@@ -45,6 +71,8 @@ pub enum State {
     Pulling {
         /// Which image.
         image: String,
+        /// Since when; absent when the machine had it already.
+        since: Option<Timestamp>,
         /// When it is there, or fails.
         until: Timestamp,
         /// How often it failed before.
@@ -75,8 +103,10 @@ pub enum State {
         /// Since when.
         since: Timestamp,
     },
-    /// The process runs, but was asked to end, because its image changed.
+    /// The process runs, but was asked to end, and starts again after that.
     Stopping {
+        /// Why.
+        why: Why,
         /// Since when it runs.
         since: Timestamp,
         /// When it will have ended.
@@ -123,6 +153,12 @@ impl Memory {
             restarts: 0,
             crashes: 0,
             ready: false,
+            started: false,
+            told_unready: false,
+            crashed_for: None,
+            allocated: None,
+            in_force: None,
+            restart_for_size: false,
         }
     }
 
@@ -145,11 +181,12 @@ impl Memory {
     /// Ends it for good. A container that never ran gets what a kubelet reports for it.
     pub fn end_for_good(&mut self, code: i32, when: Timestamp) {
         self.ready = false;
+        self.started = false;
         if let Some(since) = self.running_since() {
             self.ended = Some(Exit::of_process(code, since, when));
         } else if self.ended.is_none() {
             self.ended =
-                Some(Exit { code: 137, reason: "ContainerStatusUnknown", started: None, finished: None });
+                Some(Exit { code: KILLED, reason: "ContainerStatusUnknown", started: None, finished: None });
         }
         self.state = State::Ended { resume: None, backing_off: false };
     }
@@ -163,6 +200,26 @@ struct View<'a> {
     now: Timestamp,
     /// Runs to its end before the others start.
     is_init: bool,
+    /// How events name it.
+    field: String,
+}
+
+/// How events name a container.
+fn field(is_among_init: bool, name: &str) -> String {
+    let list = if is_among_init { "initContainers" } else { "containers" };
+    format!("spec.{list}{{{name}}}")
+}
+
+/// What is said when a pod is asked to end: one note for each container that runs.
+pub fn farewells(init: &[Memory], app: &[Memory]) -> Vec<Note> {
+    let running = |memories: &[Memory], is_init: bool| -> Vec<Note> {
+        let running = memories.iter().filter(|memory| memory.running_since().is_some());
+        let say = |memory: &Memory| {
+            Voice { field: &field(is_init, &memory.name), container: &memory.name }.stopping()
+        };
+        running.map(say).collect()
+    };
+    [running(init, true), running(app, false)].concat()
 }
 
 /// Moves all containers of a pod to where they are now.
@@ -170,7 +227,7 @@ pub fn advance_all(pod: &Pod, local: &mut Local, now: Timestamp, machine: &Machi
     let mut initialized = true;
     for (memory, spec) in local.init.iter_mut().zip(&pod.spec.init_containers) {
         let is_init = runs_to_its_end(spec);
-        let view = View { pod, spec, machine, now, is_init };
+        let view = View { pod, spec, machine, now, is_init, field: field(true, &spec.name) };
         if initialized || memory.running_since().is_some() {
             view.advance(memory, plan);
         }
@@ -184,7 +241,8 @@ pub fn advance_all(pod: &Pod, local: &mut Local, now: Timestamp, machine: &Machi
     // Containers that have begun go on even when a sidecar in front of them restarts.
     for (memory, spec) in local.app.iter_mut().zip(&pod.spec.containers) {
         if initialized || memory.state != State::Waiting {
-            View { pod, spec, machine, now, is_init: false }.advance(memory, plan);
+            let view = View { pod, spec, machine, now, is_init: false, field: field(false, &spec.name) };
+            view.advance(memory, plan);
         }
     }
 }
@@ -210,15 +268,16 @@ impl View<'_> {
             false
         };
         match memory.state.clone() {
-            State::Waiting => Some(self.pull(0)),
-            State::Pulling { image, until, failures } => {
+            State::Waiting => Some(self.pull(0, plan)),
+            State::Pulling { image, since, until, failures } => {
                 if image != *wanted {
-                    return Some(self.pull(0));
+                    return Some(self.pull(0, plan));
                 }
                 if !due(until, plan) {
                     return None;
                 }
-                if self.pull_fails() {
+                if trouble::pull_fails(self.pod, wanted) {
+                    plan.notes.extend(self.voice().pull_failed(&image));
                     let failures = failures + 1;
                     let retry = after(now, self.machine.backoff(failures));
                     return Some(State::PullFailed { image, since: now, retry, failures, fresh: true });
@@ -226,26 +285,28 @@ impl View<'_> {
                 if !self.machine.images.contains(&image) {
                     plan.pulled.push(image.clone());
                 }
+                plan.notes.push(self.voice().pulled(&image, since.map(|since| between(since, until))));
                 Some(State::Starting {
                     image,
                     until: after(now, self.spread(self.machine.timing.start, "start")),
                 })
             }
             State::PullFailed { image, since, retry, failures, fresh } => {
-                if image != *wanted || !self.pull_fails() {
-                    return Some(self.pull(0));
+                if image != *wanted || !trouble::pull_fails(self.pod, wanted) {
+                    return Some(self.pull(0, plan));
                 }
                 if due(retry, plan) {
-                    return Some(self.pull(failures));
+                    return Some(self.pull(failures, plan));
                 }
                 if fresh && due(after(since, PULL_ERROR_SHOWS), plan) {
+                    plan.notes.extend(self.voice().pull_backs_off(&image));
                     return Some(State::PullFailed { image, since, retry, failures, fresh: false });
                 }
                 None
             }
             State::Starting { image, until } => {
                 if image != *wanted {
-                    return Some(self.pull(0));
+                    return Some(self.pull(0, plan));
                 }
                 if !due(until, plan) {
                     return None;
@@ -255,14 +316,20 @@ impl View<'_> {
                     memory.restarts += 1;
                 }
                 memory.image = Some(image);
+                memory.restart_for_size = false;
+                plan.notes.extend(self.voice().started());
                 Some(State::Running { since: now })
             }
             State::Running { since } => self.step_running(memory, since, plan),
-            State::Stopping { since, until } => {
+            State::Stopping { why, since, until } => {
                 if !due(until, plan) {
                     return None;
                 }
-                memory.ended = Some(Exit::of_process(super::stop_code(self.pod, self.machine), since, now));
+                if why == Why::Liveness {
+                    return Some(self.crashed(memory, KILLED, since, plan));
+                }
+                let code = trouble::stop_code(self.pod, self.spec, self.machine);
+                memory.ended = Some(Exit::of_process(code, since, now));
                 memory.crashes = 0;
                 Some(State::Ended { resume: Some(after(now, RESTART_PAUSE)), backing_off: false })
             }
@@ -272,86 +339,128 @@ impl View<'_> {
                     memory.crashes = 0;
                     return Some(State::Ended { resume: Some(now), backing_off: false });
                 }
-                due(resume, plan).then(|| self.pull(0))
+                due(resume, plan).then(|| self.pull(0, plan))
             }
             State::Ended { resume: None, .. } => None,
         }
     }
 
+    fn voice(&self) -> Voice<'_> {
+        Voice { field: &self.field, container: &self.spec.name }
+    }
+
     fn step_running(&self, memory: &mut Memory, since: Timestamp, plan: &mut Plan) -> Option<State> {
         let timing = self.machine.timing;
-        if !self.is_init && memory.image.as_deref() != Some(self.spec.image.as_str()) {
-            let until = after(self.now, super::stop_span(self.pod, self.machine));
-            return Some(State::Stopping { since, until });
-        }
-        let (code, runs) = match self.crash_code() {
-            Some(code) => (code, timing.crash_after),
-            None if self.is_init => (0, timing.init_run),
-            None => return None,
+        let stop = |why: Why| {
+            let until = after(self.now, trouble::stop_span(self.pod, self.machine));
+            Some(State::Stopping { why, since, until })
         };
-        let end = after(since, self.spread(runs, "run"));
-        if end > self.now {
-            plan.wake_at(end);
+        if !self.is_init && memory.image.as_deref() != Some(self.spec.image.as_str()) {
+            plan.notes.push(self.voice().replaced());
+            return stop(Why::Image);
+        }
+        if memory.restart_for_size {
+            plan.notes.push(self.voice().resized());
+            return stop(Why::Size);
+        }
+        let due = |when: Timestamp, plan: &mut Plan| {
+            if when > self.now {
+                plan.wake_at(when);
+            }
+            when <= self.now
+        };
+        if !self.is_init
+            && trouble::fails(self.pod, self.spec, "liveness")
+            && due(after(since, self.spread(timing.liveness, "liveness")), plan)
+        {
+            plan.notes.extend(self.voice().not_alive());
+            return stop(Why::Liveness);
+        }
+        let once = trouble::crash_once(self.pod, self.spec)
+            .filter(|(_, wish)| memory.crashed_for.as_ref() != Some(wish));
+        let (code, runs) = match (trouble::crash_code(self.pod, self.spec), &once) {
+            (Some(code), _) => (code, timing.crash_after),
+            (None, Some((code, _))) => (*code, timing.crash_after),
+            (None, None) if self.is_init => (0, timing.init_run),
+            (None, None) => return None,
+        };
+        if !due(after(since, self.spread(runs, "run")), plan) {
             return None;
         }
+        if let Some((_, wish)) = once {
+            memory.crashed_for = Some(wish);
+        }
+        Some(self.crashed(memory, code, since, plan))
+    }
+
+    /// The process has ended by itself, or because it did not answer.
+    fn crashed(&self, memory: &mut Memory, code: i32, since: Timestamp, plan: &mut Plan) -> State {
         memory.ended = Some(Exit::of_process(code, since, self.now));
         memory.ready = false;
+        memory.started = false;
         if !restarts_after(self.pod, self.spec, self.is_init, code) {
-            return Some(State::Ended { resume: None, backing_off: false });
+            return State::Ended { resume: None, backing_off: false };
         }
         if between(since, self.now) >= CRASHES_FORGOTTEN_AFTER {
             memory.crashes = 0;
         }
         memory.crashes += 1;
         // The first restart comes at once, as on a real node.
-        let wait = if memory.crashes == 1 { RESTART_PAUSE } else { self.machine.backoff(memory.crashes - 1) };
-        Some(State::Ended { resume: Some(after(self.now, wait)), backing_off: memory.crashes > 1 })
+        if memory.crashes == 1 {
+            return State::Ended { resume: Some(after(self.now, RESTART_PAUSE)), backing_off: false };
+        }
+        plan.notes.push(self.voice().backs_off(self.pod));
+        let wait = self.machine.backoff(memory.crashes - 1);
+        State::Ended { resume: Some(after(self.now, wait)), backing_off: true }
     }
 
     /// Decides whether the container can serve, and when that may change by itself.
     fn settle_readiness(&self, memory: &mut Memory, plan: &mut Plan) {
-        let refused = self.pod.wish("ready").is_some_and(|value| value.eq_ignore_ascii_case("false"));
-        memory.ready = match memory.state {
-            State::Running { since } | State::Stopping { since, .. } if !self.is_init && !refused => {
-                let ready_at = after(since, self.spread(self.machine.timing.readiness, "ready"));
-                if !memory.ready && ready_at > self.now {
-                    plan.wake_at(ready_at);
-                    false
-                } else {
-                    true
-                }
-            }
-            _ => false,
+        let Some(since) = memory.running_since() else {
+            (memory.ready, memory.started, memory.told_unready) = (false, false, false);
+            return;
         };
+        let slow = trouble::start_span(self.pod, self.spec, self.machine);
+        memory.started |= slow.is_none() || slow.is_some_and(|span| after(since, span) <= self.now);
+        if self.is_init {
+            memory.ready = false;
+            return;
+        }
+        let refused = self.pod.wish("ready").is_some_and(|value| value.eq_ignore_ascii_case("false"))
+            || trouble::fails(self.pod, self.spec, "ready");
+        let span = slow.unwrap_or_else(|| self.spread(self.machine.timing.readiness, "ready"));
+        let ready_at = after(since, span);
+        if !memory.ready && ready_at > self.now {
+            plan.wake_at(ready_at);
+            if slow.is_some() && !std::mem::replace(&mut memory.told_unready, true) {
+                plan.notes.push(self.voice().probe_failed("Startup"));
+            }
+            return;
+        }
+        memory.ready = !refused;
+        if refused && !std::mem::replace(&mut memory.told_unready, true) {
+            plan.notes.push(self.voice().probe_failed("Readiness"));
+        }
+        if !refused {
+            memory.told_unready = false;
+        }
     }
 
-    fn pull(&self, failures: u32) -> State {
+    fn pull(&self, failures: u32, plan: &mut Plan) -> State {
         let timing = self.machine.timing;
         let image = self.spec.image.clone();
-        let span = match self.pod.wish("pull") {
-            Some("slow") => timing.slow_image_pull,
-            _ if self.machine.images.contains(&image) => Duration::ZERO,
-            _ => timing.image_pull,
+        let present = self.machine.images.contains(&image) && !trouble::pull_fails(self.pod, &image);
+        let span = match trouble::pull_span(self.pod, self.machine) {
+            Some(span) => span,
+            None if present => Duration::ZERO,
+            None => timing.image_pull,
         };
-        State::Pulling { until: after(self.now, self.spread(span, &image)), image, failures }
-    }
-
-    fn pull_fails(&self) -> bool {
-        self.pod.wish("pull") == Some("fail") || self.spec.image.contains("does-not-exist")
-    }
-
-    /// The code with which this container shall crash: `crash: "3"` means the first container,
-    /// `crash: "game=3,proxy=1"` names them.
-    fn crash_code(&self) -> Option<i32> {
-        let wish = self.pod.wish("crash")?;
-        wish.split(',').find_map(|part| match part.split_once('=') {
-            Some((name, code)) if name.trim() == self.spec.name => code.trim().parse().ok(),
-            Some(_) => None,
-            None => {
-                let first = self.pod.spec.containers.first();
-                first.filter(|first| first.name == self.spec.name).and_then(|_| part.trim().parse().ok())
-            }
-        })
+        let fetches = !present || !span.is_zero();
+        if fetches {
+            plan.notes.push(self.voice().pulling(&image));
+        }
+        let until = after(self.now, self.spread(span, &image));
+        State::Pulling { since: fetches.then_some(self.now), until, image, failures }
     }
 
     fn spread(&self, span: Duration, what: &str) -> Duration {

@@ -3,9 +3,14 @@
 
 mod container;
 mod recover;
+mod resize;
+mod say;
 mod status;
 #[cfg(test)]
 mod tests;
+mod trouble;
+#[cfg(test)]
+mod trouble_tests;
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -13,10 +18,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::clock::after;
+use super::events::Note;
 use super::ids::mix;
 use super::options::Timing;
-use super::pod::{Pod, PodStatus};
+use super::pod::{Container, Pod, PodStatus};
+use super::schedule::Demand;
 pub use container::{Memory, State};
+use resize::Resizing;
+pub use resize::asks_for_room;
 
 /// What the machine contributes to a decision.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +38,17 @@ pub struct Machine<'a> {
     pub timing: &'a Timing,
     /// Makes spread and ids repeatable.
     pub seed: u64,
+    /// What it has, for pods that [ask for it](asks_for_room); absent when it is not known.
+    pub room: Option<&'a Room>,
+}
+
+/// What a machine has, and what other pods use of it.
+#[derive(Clone, Debug, Default)]
+pub struct Room {
+    /// What all pods may use together.
+    pub size: Demand,
+    /// What all others use.
+    pub others: Demand,
 }
 
 impl Machine<'_> {
@@ -60,6 +80,8 @@ pub struct Local {
     pub init: Vec<Memory>,
     /// Containers, in the order of the spec.
     pub app: Vec<Memory>,
+    /// What goes on about other sizes.
+    pub resizing: Resizing,
 }
 
 /// The outcome of one look at a pod.
@@ -73,6 +95,10 @@ pub struct Plan {
     pub remove: bool,
     /// Images that the machine has from now on.
     pub pulled: Vec<String>,
+    /// A resize waits for room: look again when other pods of the machine use less.
+    pub cramped: bool,
+    /// What the kubelet has to say.
+    pub notes: Vec<Note>,
 }
 
 impl Plan {
@@ -96,20 +122,26 @@ pub fn plan(pod: &Pod, local: &mut Local, now: Timestamp, machine: &Machine<'_>)
     }
     local.follow_spec(pod);
     if pod.is_deleting() {
-        let asked = *local.asked_to_stop.get_or_insert(now);
-        let stopped_at = after(asked, stop_span(pod, machine));
+        let asked = *local.asked_to_stop.get_or_insert_with(|| {
+            plan.notes.extend(container::farewells(&local.init, &local.app));
+            now
+        });
+        let stopped_at = after(asked, trouble::stop_span(pod, machine));
         if stopped_at > now {
             plan.wake_at(stopped_at);
         } else {
             // A grace period of zero means that the API server has already let go: finalizers hold the object.
             plan.remove = pod.metadata.deletion_grace_period_seconds != Some(0);
-            local.end_everything(stop_code(pod, machine), stopped_at);
+            local.end_everything(|spec| trouble::stop_code(pod, spec, machine), pod, stopped_at);
         }
     } else {
         match pod.wish("phase") {
-            Some("Failed") => local.end_everything(1, now),
-            Some("Succeeded") => local.end_everything(0, now),
-            _ => container::advance_all(pod, local, now, machine, &mut plan),
+            Some("Failed") => local.end_everything(|_| 1, pod, now),
+            Some("Succeeded") => local.end_everything(|_| 0, pod, now),
+            _ => {
+                resize::settle(pod, local, now, machine, &mut plan);
+                container::advance_all(pod, local, now, machine, &mut plan);
+            }
         }
     }
     let wanted = status::status(pod, local, now, machine);
@@ -140,24 +172,14 @@ impl Local {
         }
     }
 
-    /// Ends all containers for good: those that run with this code, those that never ran as a kubelet reports them.
-    fn end_everything(&mut self, code: i32, when: Timestamp) {
-        for memory in self.init.iter_mut().chain(&mut self.app) {
-            memory.end_for_good(code, when);
+    /// Ends all containers for good: those that run with their code, those that never ran as a kubelet reports them.
+    fn end_everything(&mut self, code: impl Fn(&Container) -> i32, pod: &Pod, when: Timestamp) {
+        self.resizing = Resizing::default();
+        let init = self.init.iter_mut().zip(&pod.spec.init_containers);
+        for (memory, spec) in init.chain(self.app.iter_mut().zip(&pod.spec.containers)) {
+            memory.end_for_good(code(spec), when);
         }
     }
-}
-
-/// How long the pod's processes take to end once they are asked to.
-fn stop_span(pod: &Pod, machine: &Machine<'_>) -> Duration {
-    let process = machine.spread(machine.timing.stop, &[pod.uid(), "stop"]);
-    grace(pod).map_or(process, |grace| process.min(grace))
-}
-
-/// The code with which processes end: 0 when they had the time, 137 when the grace period cut them off.
-fn stop_code(pod: &Pod, machine: &Machine<'_>) -> i32 {
-    let process = machine.spread(machine.timing.stop, &[pod.uid(), "stop"]);
-    if grace(pod).is_some_and(|grace| grace < process) { 137 } else { 0 }
 }
 
 /// The grace period: that of the deletion, else that of the spec.

@@ -3,9 +3,10 @@
 use jiff::Timestamp;
 
 use super::super::clock::after;
-use super::super::pod::{Container, ContainerStatus, Pod, Terminated};
+use super::super::pod::{Container, ContainerStatus, Pod, Resources, Terminated};
 use super::container::{Exit, RESTART_PAUSE, restarts_after, runs_to_its_end};
-use super::{Local, Machine, Memory, State};
+use super::resize::Told;
+use super::{Local, Machine, Memory, State, trouble};
 
 /// Fills `local` from what the API server knows about the pod.
 pub fn recover(pod: &Pod, local: &mut Local, now: Timestamp, machine: &Machine<'_>) {
@@ -18,12 +19,28 @@ pub fn recover(pod: &Pod, local: &mut Local, now: Timestamp, machine: &Machine<'
         let one = |known: &ContainerStatus| {
             let spec = specs.iter().find(|spec| spec.name == known.name)?;
             let again = |code: i32| restarts_after(pod, spec, init && runs_to_its_end(spec), code);
-            Some(memory(known, &spec.image, again, now, machine))
+            let mut memory = memory(known, &spec.image, again, now, machine);
+            recall_crash(&mut memory, pod, spec);
+            Some(memory)
         };
         known.iter().filter_map(one).collect()
     };
     local.init = memories(&status.init_container_statuses, &pod.spec.init_containers, true);
     local.app = memories(&status.container_statuses, &pod.spec.containers, false);
+    if status.condition("PodResizeInProgress").is_some() {
+        let told = Told { message: String::new(), generation: pod.metadata.generation };
+        local.resizing.going_on = Some((told, now));
+    }
+}
+
+/// A wish to crash once is taken as fulfilled when the last run ended with its code.
+fn recall_crash(memory: &mut Memory, pod: &Pod, spec: &Container) {
+    let last = memory.ended.as_ref().or(memory.before.as_ref());
+    if let Some((code, wish)) = trouble::crash_once(pod, spec)
+        && last.is_some_and(|exit| exit.code == code)
+    {
+        memory.crashed_for = Some(wish);
+    }
 }
 
 fn memory(
@@ -37,6 +54,12 @@ fn memory(
     memory.restarts = known.restart_count;
     memory.crashes = known.restart_count;
     memory.ready = known.ready;
+    memory.started = known.started.unwrap_or_default();
+    memory.in_force.clone_from(&known.resources);
+    memory.allocated = known.resources.as_ref().map(|in_force| Resources {
+        requests: known.allocated_resources.clone(),
+        limits: in_force.limits.clone(),
+    });
     memory.before = known.last_state.terminated.as_ref().map(exit);
     let has_run = known.container_id.as_deref().is_some_and(|id| !id.is_empty());
     memory.image = has_run.then(|| known.image.clone());

@@ -10,6 +10,7 @@ use super::super::pod::{
     Waiting,
 };
 use super::container::{Exit, Memory, State};
+use super::say::{go_duration, pull_error};
 use super::{Local, Machine};
 
 /// The whole status that the pod should have. Conditions of other writers are kept, and times move only on change.
@@ -46,6 +47,7 @@ pub fn status(pod: &Pod, local: &Local, now: Timestamp, machine: &Machine<'_>) -
         container_statuses: app,
     };
     wanted.conditions = conditions(pod, &wanted, initialized, now);
+    tell_resize(&mut wanted.conditions, local, now);
     wanted
 }
 
@@ -158,9 +160,9 @@ fn container_status(
         image: image.to_owned(),
         image_id: if has_run { ids::image_id(image) } else { String::new() },
         container_id: has_run.then(|| id(memory.restarts)),
-        started: Some(memory.running_since().is_some()),
-        allocated_resources: spec.resources.requests.clone(),
-        resources: Some(spec.resources.clone()),
+        started: Some(memory.started),
+        allocated_resources: memory.allocated.as_ref().unwrap_or(&spec.resources).requests.clone(),
+        resources: Some(memory.in_force.as_ref().unwrap_or(&spec.resources).clone()),
     }
 }
 
@@ -168,12 +170,6 @@ fn container_status(
 fn is_completed_init(memory: &Memory, pod: &Pod) -> bool {
     let is_init = pod.spec.init_containers.iter().any(|spec| spec.name == memory.name);
     is_init && memory.final_exit().is_some_and(|exit| exit.code == 0)
-}
-
-fn pull_error(image: &str) -> String {
-    format!(
-        "failed to pull and unpack image \"{image}\": failed to resolve reference \"{image}\": {image}: not found"
-    )
 }
 
 fn pull_backoff(image: &str) -> String {
@@ -187,16 +183,6 @@ fn crash_backoff(pod: &Pod, memory: &Memory, machine: &Machine<'_>) -> String {
         "back-off {} restarting failed container={container} pod={name}_{namespace}({uid})",
         go_duration(wait)
     )
-}
-
-/// A duration as Go prints it: `10s`, `1m20s`, `5m0s`.
-fn go_duration(span: std::time::Duration) -> String {
-    let seconds = span.as_secs();
-    match (seconds / 60, seconds % 60) {
-        _ if seconds == 0 => format!("{}ms", span.as_millis()),
-        (0, rest) => format!("{rest}s"),
-        (minutes, rest) => format!("{minutes}m{rest}s"),
-    }
 }
 
 /// True, or why not: reason and message.
@@ -245,6 +231,33 @@ fn conditions(pod: &Pod, wanted: &PodStatus, initialized: bool, now: Timestamp) 
         }
     }
     all
+}
+
+/// The conditions about a resize are there only while it waits or goes on.
+fn tell_resize(conditions: &mut Vec<Condition>, local: &Local, now: Timestamp) {
+    let pending = local.resizing.pending.as_ref().map(|told| (told, Some("Deferred")));
+    let going_on = local.resizing.going_on.as_ref().map(|(told, _)| (told, None));
+    for (kind, told) in [("PodResizePending", pending), ("PodResizeInProgress", going_on)] {
+        let known = conditions.iter().position(|condition| condition.kind == kind);
+        let Some((told, reason)) = told else {
+            known.map(|at| conditions.remove(at));
+            continue;
+        };
+        let since = known.and_then(|at| conditions[at].last_transition_time.clone());
+        let new = Condition {
+            kind: kind.into(),
+            status: "True".into(),
+            last_probe_time: None,
+            last_transition_time: since.or_else(|| Some(second(now))),
+            reason: reason.map(str::to_owned),
+            message: Some(told.message.clone()).filter(|text| !text.is_empty()),
+            observed_generation: told.generation,
+        };
+        match known {
+            Some(at) => conditions[at] = new,
+            None => conditions.push(new),
+        }
+    }
 }
 
 fn containers_ready(wanted: &PodStatus) -> Verdict {
@@ -301,18 +314,4 @@ fn incomplete(wanted: &PodStatus) -> (&'static str, String) {
 /// Kubernetes keeps whole seconds.
 fn second(when: Timestamp) -> Time {
     Time(Timestamp::from_second(when.as_second()).unwrap_or(when))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::go_duration;
-
-    #[test]
-    fn durations_read_as_go_prints_them() {
-        for (millis, text) in [(10_000, "10s"), (80_000, "1m20s"), (300_000, "5m0s"), (250, "250ms")] {
-            assert_eq!(go_duration(Duration::from_millis(millis)), text);
-        }
-    }
 }

@@ -7,23 +7,26 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::super::clock::after;
+use super::super::events::Note;
 use super::super::options::Timing;
 use super::super::pod::{ContainerStatus, Pod};
-use super::{Local, Machine, Plan, plan};
+use super::{Local, Machine, Plan, Room, plan};
 
 /// One pod on one machine, and everything that was written about it.
-struct Life {
-    pod: Pod,
-    local: Local,
-    images: HashSet<String>,
-    timing: Timing,
-    now: Timestamp,
-    writes: usize,
-    removed: bool,
+pub(super) struct Life {
+    pub(super) pod: Pod,
+    pub(super) local: Local,
+    pub(super) images: HashSet<String>,
+    pub(super) timing: Timing,
+    pub(super) now: Timestamp,
+    pub(super) room: Option<Room>,
+    pub(super) notes: Vec<Note>,
+    pub(super) writes: usize,
+    pub(super) removed: bool,
 }
 
 impl Life {
-    fn of(spec: Value) -> Self {
+    pub(super) fn of(spec: Value) -> Self {
         let mut spec = spec;
         spec["nodeName"] = json!("sim-node-0");
         let pod = serde_json::from_value(json!({
@@ -39,19 +42,27 @@ impl Life {
             images: HashSet::new(),
             timing: Timing { jitter: 0.0, ..Timing::default() },
             now: "2026-11-29T10:00:00Z".parse().unwrap(),
+            room: None,
+            notes: Vec::new(),
             writes: 0,
             removed: false,
         }
     }
 
-    fn game(image: &str) -> Self {
+    pub(super) fn game(image: &str) -> Self {
         Self::of(json!({"containers": [{"name": "game", "image": image,
             "resources": {"requests": {"cpu": "500m"}, "limits": {"memory": "1Gi"}}}]}))
     }
 
     /// One look, stored.
-    fn look(&mut self) -> Plan {
-        let machine = Machine { ip: "172.31.0.1", images: &self.images, timing: &self.timing, seed: 1 };
+    pub(super) fn look(&mut self) -> Plan {
+        let machine = Machine {
+            ip: "172.31.0.1",
+            images: &self.images,
+            timing: &self.timing,
+            seed: 1,
+            room: self.room.as_ref(),
+        };
         let plan = plan(&self.pod, &mut self.local, self.now, &machine);
         self.images.extend(plan.pulled.clone());
         if let Some(status) = &plan.status {
@@ -59,12 +70,13 @@ impl Life {
             let stored = serde_json::to_value(status).unwrap();
             self.pod.status = serde_json::from_value(stored).unwrap();
         }
+        self.notes.extend(plan.notes.clone());
         self.removed |= plan.remove;
         plan
     }
 
     /// Looks until `span` has passed, waking when the plan says so.
-    fn pass(&mut self, span: Duration) {
+    pub(super) fn pass(&mut self, span: Duration) {
         let end = after(self.now, span);
         for _ in 0..10_000 {
             match self.look().wake {
@@ -78,29 +90,29 @@ impl Life {
         panic!("the plan never comes to rest");
     }
 
-    fn seconds(&mut self, seconds: u64) {
+    pub(super) fn seconds(&mut self, seconds: u64) {
         self.pass(Duration::from_secs(seconds));
     }
 
-    fn wish(&mut self, key: &str, value: &str) {
+    pub(super) fn wish(&mut self, key: &str, value: &str) {
         let annotations = self.pod.metadata.annotations.get_or_insert_default();
         annotations.insert(format!("sim.pilothouse.dev/{key}"), value.into());
     }
 
-    fn container(&self) -> &ContainerStatus {
+    pub(super) fn container(&self) -> &ContainerStatus {
         &self.pod.status.container_statuses[0]
     }
 
-    fn phase(&self) -> &str {
+    pub(super) fn phase(&self) -> &str {
         self.pod.status.phase.as_deref().unwrap()
     }
 
-    fn waiting(&self) -> &str {
+    pub(super) fn waiting(&self) -> &str {
         self.container().state.waiting.as_ref().and_then(|waiting| waiting.reason.as_deref()).unwrap_or("-")
     }
 
     /// Status and reason of a condition.
-    fn condition(&self, kind: &str) -> (&str, &str) {
+    pub(super) fn condition(&self, kind: &str) -> (&str, &str) {
         let condition = self.pod.status.condition(kind).unwrap();
         (&condition.status, condition.reason.as_deref().unwrap_or_default())
     }
@@ -485,15 +497,4 @@ fn a_restart_in_the_middle_of_an_image_change_finishes_it() {
     life.seconds(10);
     assert_eq!((life.container().image.as_str(), life.container().restart_count), ("game:2", 1));
     assert_eq!(life.condition("Ready").0, "True");
-}
-
-#[test]
-fn a_change_of_resources_in_place_shows_without_a_restart() {
-    let mut life = Life::game("game:1");
-    life.seconds(10);
-    let id = life.container().container_id.clone();
-    life.pod.spec.containers[0].resources.requests.insert("cpu".into(), "2".into());
-    life.look();
-    assert_eq!(life.container().resources.as_ref().unwrap().requests["cpu"].0, "2");
-    assert_eq!(life.container().container_id, id);
 }

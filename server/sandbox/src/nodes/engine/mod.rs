@@ -1,6 +1,10 @@
 //! The loop behind all simulated pods: one watch, one timer queue and a bounded number of writes drive the pure
 //! decisions of [`super::schedule`] and [`super::kubelet`]. One task owns all state, so nothing is locked.
 
+mod kubelets;
+mod scheduling;
+mod writing;
+
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,34 +13,30 @@ use futures::StreamExt;
 use kube::Client;
 use kube::api::Api;
 use kube::runtime::{WatchStreamExt, watcher};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::time::DelayQueue;
 use tokio_util::time::delay_queue::Key;
-use tracing::{debug, info, warn};
+use tracing::{debug, warn};
 
 use super::addresses::Addresses;
 use super::clock::Clock;
+use super::events::{Note, Recorder, Speaker};
 use super::ids::mix;
-use super::kubelet::{self, Local};
+use super::kubelet::Local;
+use super::labels::{LabelPool, Labels};
 use super::machines::Candidates;
-use super::node::machine_ip;
 use super::options::{Options, SCHEDULER_NAME};
 use super::pace::Pace;
-use super::pod::{Condition, Pod};
-use super::schedule::{Decision, Demand, schedule};
-use super::write::{Failure, Outcome, Write, perform, status_patch};
+use super::pod::Pod;
+use super::schedule::Demand;
+use super::volumes::{Claims, News};
+use super::write::Outcome;
 
 /// Pods that fitted nowhere are tried again this long after something became free.
 const RETRY_STUCK_AFTER: Duration = Duration::from_millis(200);
-/// A pod that fits nowhere is told at once; when only the words change, at most this often. (Two schedulers that both
-/// look after a pod would otherwise correct each other without end.)
-const REWORD_EVERY: Duration = Duration::from_secs(10);
-/// First and longest wait after a write that did not work.
-const FAILED_WAIT: Duration = Duration::from_millis(200);
-const FAILED_WAIT_MAX: Duration = Duration::from_secs(10);
 /// How long writes that are under way may take when the simulation stops.
 const STOP_LIMIT: Duration = Duration::from_secs(3);
 
@@ -46,10 +46,13 @@ type Uid = Arc<str>;
 struct Entry {
     pod: Pod,
     local: Local,
+    labels: Labels,
     /// Node that the pod counts on, and how much.
     charged: Option<(String, Demand)>,
-    /// Node that we asked the API server to bind it to.
+    /// Node that we chose for it, and asked the API server to bind it to unless its claims come first.
     assumed: Option<String>,
+    /// Its claims get their volumes on the assumed node; it is bound after that.
+    awaits_claims: bool,
     /// A write is under way.
     busy: bool,
     /// Something happened meanwhile.
@@ -72,16 +75,28 @@ pub struct Engine {
     options: Options,
     clock: Clock,
     candidates: watch::Receiver<Candidates>,
+    news: mpsc::Receiver<News>,
+    recorder: Recorder,
     pods: HashMap<Uid, Entry>,
     queue: VecDeque<Uid>,
     timers: DelayQueue<Uid>,
     writes: JoinSet<(Uid, Outcome)>,
     pace: Pace,
+    /// Bounds how often numbers of players are written, all together.
+    game_pace: Pace,
     usage: HashMap<String, Demand>,
     images: HashMap<usize, HashSet<String>>,
     addresses: Addresses,
     /// Pods that fitted nowhere, and when to try them again.
     stuck: BTreeSet<Uid>,
+    claims: Claims,
+    labels: LabelPool,
+    /// Pods with a node that want to be away from others.
+    repelling: BTreeSet<Uid>,
+    /// Pods whose resize waits for room on their machine.
+    cramped: BTreeSet<Uid>,
+    /// Machines that are played down.
+    down: HashSet<usize>,
     retry_stuck: Option<Instant>,
     /// Pods seen since a list began.
     relisted: Option<HashSet<Uid>>,
@@ -97,14 +112,19 @@ impl Engine {
         options: Options,
         clock: Clock,
         candidates: watch::Receiver<Candidates>,
+        news: mpsc::Receiver<News>,
+        recorder: Recorder,
     ) -> Self {
         Self {
             pace: Pace::new(options.writes_per_second),
+            game_pace: Pace::new(Some(options.player_writes_per_second)),
             addresses: Addresses::starting_at(mix(options.seed, &[&options.prefix])),
             client,
             options,
             clock,
             candidates,
+            news,
+            recorder,
             pods: HashMap::new(),
             queue: VecDeque::new(),
             timers: DelayQueue::new(),
@@ -112,6 +132,11 @@ impl Engine {
             usage: HashMap::new(),
             images: HashMap::new(),
             stuck: BTreeSet::new(),
+            claims: Claims::default(),
+            labels: LabelPool::default(),
+            repelling: BTreeSet::new(),
+            cramped: BTreeSet::new(),
+            down: HashSet::new(),
             retry_stuck: None,
             relisted: None,
             listed: false,
@@ -128,7 +153,9 @@ impl Engine {
             let pause = self.work();
             let far = Instant::now() + Duration::from_secs(3600);
             let paused_until = pause.map_or(far, |wait| Instant::now() + wait);
+            // In a fixed order, so that a run with paused time can be repeated.
             tokio::select! {
+                biased;
                 () = stop.cancelled() => break,
                 Some(event) = events.next() => match event {
                     Ok(event) => self.observe(event),
@@ -145,7 +172,16 @@ impl Engine {
                     }
                     self.enqueue(&uid);
                 }
-                Ok(()) = more_machines.changed() => self.retry_stuck_soon(),
+                Some(news) = self.news.recv() => {
+                    for uid in self.claims.learn(news) {
+                        self.stuck.remove(&uid);
+                        self.enqueue(&uid);
+                    }
+                }
+                Ok(()) = more_machines.changed() => {
+                    self.notice_downs();
+                    self.retry_stuck_soon();
+                }
                 () = tokio::time::sleep_until(self.retry_stuck.unwrap_or(far)), if self.retry_stuck.is_some() => {
                     self.retry_stuck = None;
                     for uid in std::mem::take(&mut self.stuck) {
@@ -187,8 +223,9 @@ impl Engine {
             }
             watcher::Event::InitDone => {
                 let seen = self.relisted.take().unwrap_or_default();
-                let missing: Vec<Uid> =
+                let mut missing: Vec<Uid> =
                     self.pods.keys().filter(|uid| !seen.contains(*uid)).cloned().collect();
+                missing.sort();
                 for uid in missing {
                     self.forget(&uid);
                 }
@@ -200,19 +237,22 @@ impl Engine {
     }
 
     /// Takes in a pod as the API server has it now.
-    fn see(&mut self, pod: Pod) {
+    fn see(&mut self, mut pod: Pod) {
         let uid: Uid = pod.uid().into();
         if uid.is_empty() || !self.concerns_us(&pod) {
             self.forget(&uid);
             return;
         }
+        let labels = self.labels.share(&pod.metadata.labels.take().unwrap_or_default());
         if let Some(entry) = self.pods.get_mut(&uid) {
             if is_older(&pod, &entry.pod) {
                 return;
             }
             entry.pod = pod;
+            entry.labels = labels;
             entry.gone = false;
         } else {
+            self.claims.add_user(pod.namespace(), &pod.spec.claims, &uid);
             let ip = pod.status.pod_ip.clone().filter(|_| !pod.spec.host_network);
             if let Some(ip) = &ip {
                 self.addresses.reserve(ip);
@@ -220,8 +260,10 @@ impl Engine {
             let entry = Entry {
                 pod,
                 local: Local { ip, ..Local::default() },
+                labels,
                 charged: None,
                 assumed: None,
+                awaits_claims: false,
                 busy: false,
                 again: false,
                 queued: false,
@@ -253,11 +295,14 @@ impl Engine {
         if let Some(ip) = &entry.local.ip {
             self.addresses.release(ip);
         }
+        self.claims.remove_user(entry.pod.namespace(), &entry.pod.spec.claims, uid);
+        self.repelling.remove(uid);
+        self.cramped.remove(uid);
         if let Some((node, demand)) = &entry.charged {
             if let Some(used) = self.usage.get_mut(node) {
                 used.remove(demand);
             }
-            self.retry_stuck_soon();
+            self.freed();
         }
         self.stuck.remove(uid);
     }
@@ -280,9 +325,56 @@ impl Engine {
         if let Some((node, demand)) = &now {
             self.usage.entry(node.clone()).or_default().add(demand);
         }
+        let away_from = entry.pod.spec.affinity.as_ref().map(|affinity| &affinity.pod_anti_affinity.required);
+        let repels = now.is_some() && away_from.is_some_and(|terms| !terms.is_empty());
         entry.charged = now;
+        if repels {
+            self.repelling.insert(uid.into());
+        } else {
+            self.repelling.remove(uid);
+        }
         if freed {
-            self.retry_stuck_soon();
+            self.freed();
+        }
+    }
+
+    /// Something has become free: pods that wait for room are tried again.
+    fn freed(&mut self) {
+        self.retry_stuck_soon();
+        for uid in std::mem::take(&mut self.cramped) {
+            self.enqueue(&uid);
+        }
+    }
+
+    /// Notices which machines are played down or up again. Pods of those that are up again have much to catch up.
+    fn notice_downs(&mut self) {
+        let Some(candidates) = self.candidates.borrow_and_update().clone() else { return };
+        let index = |name: &str| self.options.machine_index(name);
+        let now: HashSet<usize> = candidates
+            .iter()
+            .filter(|machine| machine.is_down)
+            .filter_map(|machine| index(&machine.name))
+            .collect();
+        let before = std::mem::replace(&mut self.down, now);
+        let is_up_again = |entry: &Entry| {
+            let machine =
+                entry.pod.spec.node_name.as_deref().and_then(|name| self.options.machine_index(name));
+            machine.is_some_and(|machine| before.contains(&machine) && !self.down.contains(&machine))
+        };
+        let mut again: Vec<Uid> =
+            self.pods.iter().filter(|(_, entry)| is_up_again(entry)).map(|(uid, _)| uid.clone()).collect();
+        again.sort();
+        for uid in again {
+            self.enqueue(&uid);
+        }
+    }
+
+    /// Says something about a pod, as long as not too many are played.
+    fn tell_events(&self, pod: &Pod, speaker: &Speaker, notes: Vec<Note>) {
+        if self.pods.len() <= self.options.events_up_to {
+            for note in notes {
+                self.recorder.tell(pod, speaker, note, &self.clock);
+            }
         }
     }
 
@@ -320,180 +412,6 @@ impl Engine {
             self.step_scheduler(uid);
         }
     }
-
-    fn step_kubelet(&mut self, uid: &Uid) {
-        let Some(entry) = self.pods.get_mut(uid) else { return };
-        let Some(index) =
-            entry.pod.spec.node_name.as_deref().and_then(|node| self.options.machine_index(node))
-        else {
-            return;
-        };
-        if entry.local.ip.is_none() && !entry.pod.spec.host_network && !entry.pod.is_terminal() {
-            entry.local.ip = self.addresses.take();
-        }
-        let images = self.images.entry(index).or_default();
-        let machine = kubelet::Machine {
-            ip: &machine_ip(index),
-            images,
-            timing: &self.options.timing,
-            seed: self.options.seed,
-        };
-        let now = self.clock.now();
-        let plan = kubelet::plan(&entry.pod, &mut entry.local, now, &machine);
-        images.extend(plan.pulled);
-        let patch = match plan.status.map(|wanted| status_patch(&entry.pod, &wanted)) {
-            None => None,
-            Some(Ok(patch)) => Some(patch),
-            Some(Err(error)) => {
-                warn!(%error, pod = entry.pod.name(), "a simulated status cannot be written as JSON");
-                None
-            }
-        };
-        let write = match (plan.remove, patch) {
-            (true, patch) => Some(Write::Remove(patch)),
-            (false, Some(patch)) => Self::unless_futile(entry, &patch).then_some(Write::Status(patch)),
-            (false, None) => None,
-        };
-        match write {
-            Some(write) => self.begin(uid, write),
-            None => {
-                if let Some(wake) = plan.wake {
-                    self.wake_in(uid, self.clock.until(wake));
-                }
-            }
-        }
-    }
-
-    /// False when the very same status was written onto this very version: the API server stores something else than
-    /// it was given, and writing it again would never end.
-    fn unless_futile(entry: &mut Entry, patch: &serde_json::Value) -> bool {
-        let digest = mix(0, &[&patch["status"].to_string()]);
-        let version = entry.pod.metadata.resource_version.clone().unwrap_or_default();
-        if entry.written.as_ref() == Some(&(version, digest)) {
-            debug!(pod = entry.pod.name(), "the API server stores another status than it was given");
-            return false;
-        }
-        // The version is filled in when the answer comes.
-        entry.written = Some((String::new(), digest));
-        true
-    }
-
-    fn step_scheduler(&mut self, uid: &Uid) {
-        let candidates = self.candidates.borrow().clone();
-        let (Some(entry), Some(candidates)) = (self.pods.get_mut(uid), candidates) else { return };
-        let pod = &entry.pod;
-        let waits = entry.assumed.is_some() || !pod.spec.scheduling_gates.is_empty();
-        if waits || pod.is_deleting() || pod.is_terminal() {
-            return;
-        }
-        match schedule(pod, &candidates, &self.usage) {
-            Decision::Bind(node) => {
-                entry.assumed = Some(node.clone());
-                self.charge(uid);
-                self.begin(uid, Write::Bind(node));
-            }
-            Decision::Unschedulable(message) => {
-                self.stuck.insert(uid.clone());
-                let Some(wanted) = unschedulable(pod, message, self.clock.now()) else { return };
-                let known = pod.status.condition("PodScheduled");
-                let only_words = known.is_some_and(|known| known.reason.as_deref() == Some("Unschedulable"));
-                let since = entry.told.map_or(REWORD_EVERY, |told| told.elapsed());
-                if only_words && since < REWORD_EVERY {
-                    return self.wake_in(uid, REWORD_EVERY - since);
-                }
-                match status_patch(pod, &wanted) {
-                    Ok(patch) if Self::unless_futile(entry, &patch) => {
-                        entry.told = Some(Instant::now());
-                        self.begin(uid, Write::Status(patch));
-                    }
-                    Ok(_) => {}
-                    Err(error) => warn!(%error, "a simulated condition cannot be written as JSON"),
-                }
-            }
-        }
-    }
-
-    fn begin(&mut self, uid: &Uid, write: Write) {
-        let Some(entry) = self.pods.get_mut(uid) else { return };
-        entry.busy = true;
-        entry.again = false;
-        let (namespace, name) = (entry.pod.namespace().to_owned(), entry.pod.name().to_owned());
-        let (client, uid) = (self.client.clone(), uid.clone());
-        self.writes.spawn(async move {
-            let outcome = perform(client, namespace, name, uid.to_string(), write).await;
-            (uid, outcome)
-        });
-    }
-
-    fn finished(&mut self, uid: &Uid, outcome: Outcome) {
-        if !matches!(outcome, Outcome::Failed(_)) && !self.healthy {
-            self.healthy = true;
-            info!("writes of the simulated nodes work again");
-        }
-        let Some(entry) = self.pods.get_mut(uid) else { return };
-        entry.busy = false;
-        let again = std::mem::take(&mut entry.again);
-        match outcome {
-            Outcome::Stored(pod) => {
-                entry.failures = 0;
-                if let Some((version, _)) = &mut entry.written {
-                    *version = pod.metadata.resource_version.clone().unwrap_or_default();
-                }
-                self.see(*pod);
-                self.enqueue(uid);
-            }
-            Outcome::Bound => {
-                entry.failures = 0;
-                if again {
-                    self.enqueue(uid);
-                }
-            }
-            Outcome::Gone => entry.gone = true,
-            Outcome::Changed(pod) => {
-                entry.assumed = None;
-                entry.written = None;
-                entry.failures += 1;
-                let failures = entry.failures;
-                self.see(*pod);
-                self.charge(uid);
-                if failures > 3 {
-                    self.wake_in(uid, FAILED_WAIT);
-                } else {
-                    self.enqueue(uid);
-                }
-            }
-            Outcome::Failed(failure) => {
-                entry.assumed = None;
-                entry.written = None;
-                entry.failures = entry.failures.saturating_add(1);
-                let wait = FAILED_WAIT.saturating_mul(1 << entry.failures.min(8)).min(FAILED_WAIT_MAX);
-                let pod = format!("{}/{}", entry.pod.namespace(), entry.pod.name());
-                self.tell(&pod, &failure);
-                self.charge(uid);
-                self.wake_in(uid, wait);
-            }
-        }
-    }
-
-    /// Tells of an outage once, and of the rest only on request.
-    fn tell(&mut self, pod: &str, failure: &Failure) {
-        if self.healthy {
-            self.healthy = false;
-            warn!(pod, %failure, "a write of the simulated nodes failed for {pod}; all are tried again");
-        } else {
-            debug!(pod, %failure, "a write of the simulated nodes failed again");
-        }
-    }
-
-    fn wake_in(&mut self, uid: &Uid, wait: Duration) {
-        let Some(entry) = self.pods.get_mut(uid) else { return };
-        // The queue of timers has an end at about two years; a day is as good as never for one look.
-        let wait = wait.min(Duration::from_secs(86_400));
-        match &entry.timer {
-            Some(timer) => self.timers.reset(timer, wait),
-            None => entry.timer = Some(self.timers.insert(uid.clone(), wait)),
-        }
-    }
 }
 
 /// True when `new` is an older version than `old`. Versions of one kind can be compared as numbers (stated by the API
@@ -502,29 +420,4 @@ fn is_older(new: &Pod, old: &Pod) -> bool {
     let version =
         |pod: &Pod| pod.metadata.resource_version.as_deref().and_then(|text| text.parse::<u64>().ok());
     matches!((version(new), version(old)), (Some(new), Some(old)) if new < old)
-}
-
-/// The status of a pod that fits nowhere, unless it says so already.
-fn unschedulable(pod: &Pod, message: String, now: jiff::Timestamp) -> Option<super::pod::PodStatus> {
-    let mut status = pod.status.clone();
-    let seconds = jiff::Timestamp::from_second(now.as_second()).unwrap_or(now);
-    let mut condition = Condition {
-        kind: "PodScheduled".into(),
-        status: "False".into(),
-        last_probe_time: None,
-        last_transition_time: Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(seconds)),
-        reason: Some("Unschedulable".into()),
-        message: Some(message),
-        observed_generation: pod.metadata.generation,
-    };
-    match status.conditions.iter_mut().find(|old| old.kind == condition.kind) {
-        Some(old) => {
-            if old.status == condition.status {
-                condition.last_transition_time = old.last_transition_time.take();
-            }
-            *old = condition;
-        }
-        None => status.conditions.push(condition),
-    }
-    (status != pod.status).then_some(status)
 }
