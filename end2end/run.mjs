@@ -37,7 +37,7 @@ const browser = await chromium.launch({
 const servers = new Map();
 async function serverFor(options) {
   if (options.cluster) options = { ...options, args: ['--kubeconfig', process.env.PILOTHOUSE_TEST_KUBECONFIG] };
-  const key = JSON.stringify([options.args, options.world ?? 'demo']);
+  const key = JSON.stringify([options.args, options.world]);
   if (options.own) return startServer(options);
   if (!servers.has(key)) servers.set(key, await startServer(options));
   return servers.get(key);

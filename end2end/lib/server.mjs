@@ -7,8 +7,11 @@ import { fileURLToPath } from 'node:url';
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
+// The world of most tests: two sets, 48 and 24 servers, all well.
+export const twoSets = join(root, 'end2end', 'worlds', 'two-sets.yaml');
+
 // Starts a server. `args` replace the sandbox's; `world` is a --sandbox-world; `base` a --base-path.
-export async function startServer({ args, world = 'demo', base = '', site = process.env.PILOTHOUSE_TEST_SITE ?? join(root, 'target', 'site') } = {}) {
+export async function startServer({ args, world = twoSets, base = '', site = process.env.PILOTHOUSE_TEST_SITE ?? join(root, 'target', 'site') } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'pilothouse-test-'));
   const kubeconfig = join(folder, 'kubeconfig');
   const own = args ?? ['--sandbox', '--sandbox-world', world, '--sandbox-kubeconfig', kubeconfig];

@@ -13,7 +13,7 @@ const colour = (page, canvas, { x, y }) => page.evaluate(([index, x, y]) => {
 
 export const tests = {
   async 'a change is painted, in both themes'({ page, server }) {
-    await until('the demo world is Ready', async () => (await server.api('gameservers?q=state:Ready&limit=1')).matched === 72);
+    await until('the world is Ready', async () => (await server.api('gameservers?q=state:Ready&limit=1')).matched === 72);
     await page.goto(server.url);
     await isLive(page);
     await page.locator('.deck-cells canvas').first().waitFor();

@@ -3,7 +3,7 @@ import { until } from '../lib/server.mjs';
 import { isLive } from '../lib/page.mjs';
 
 async function open(page, server, path = '') {
-  await until('the demo world is Ready', async () => (await server.api('gameservers?q=set:minecraft-eu state:Ready&limit=1')).matched === 48);
+  await until('the world is Ready', async () => (await server.api('gameservers?q=set:minecraft-eu state:Ready&limit=1')).matched === 48);
   await page.goto(server.url + path);
   await isLive(page);
   await page.locator('.deck-cells canvas').first().waitFor();

@@ -3,7 +3,7 @@
 import { until } from '../lib/server.mjs';
 import { isLive, selectFirst } from '../lib/page.mjs';
 
-export const options = { world: 'demo', own: true };
+export const options = { own: true };
 
 async function opsThenScale({ page, context, server }, set, count) {
   const total = await until('all servers Ready', async () => {

@@ -5,7 +5,7 @@ import { fitsSideways, isLive } from '../lib/page.mjs';
 const paths = ['', 'servers', 'sets', 'sets/kruise/prod/arena-match', 'servers/kruise/prod/arena-match-0', 'batches'];
 
 async function ready(server) {
-  await until('the demo world is Ready', async () => (await server.api('totals').catch(() => null), 
+  await until('the world is Ready', async () => (await server.api('totals').catch(() => null), 
     (await server.api('gameservers?q=ns:prod state:Ready&limit=1')).matched === 24));
 }
 

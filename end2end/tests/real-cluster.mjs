@@ -1,15 +1,13 @@
 // The same binary on a real etcd and kube-apiserver: what an operator comes for, and what only a real API server refuses.
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { core, games, kube } from '../lib/kube.mjs';
 import { isLive } from '../lib/page.mjs';
-import { root, until } from '../lib/server.mjs';
+import { twoSets, until } from '../lib/server.mjs';
 import { opsThenScale } from './main-path.mjs';
 
 export const options = { cluster: true };
 
-// The world that the sandbox starts with: two sets, 48 and 24 servers.
-const world = readFileSync(join(root, 'server', 'worlds', 'demo.yaml'), 'utf8').split(/^---$/m)
+const world = readFileSync(twoSets, 'utf8').split(/^---$/m)
   .filter((text) => /^kind:/m.test(text))
   .map((text) => ({
     text,

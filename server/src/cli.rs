@@ -109,7 +109,8 @@ pub struct ServeArgs {
     /// Who reconciles OpenKruiseGame resources.
     #[arg(long, value_enum, default_value_t)]
     pub kruise: KruiseMode,
-    /// Where the number of players of an OpenKruiseGame server stands.
+    /// Where the number of players of an OpenKruiseGame server stands. Default: nowhere; in the sandbox the annotation that
+    /// simulated games write, `game.pilothouse.dev/players`.
     #[arg(long, value_name = "annotation:KEY|quality:NAME")]
     pub players_from: Option<String>,
     /// Sets and game servers that are reconciled at once, each.

@@ -92,6 +92,8 @@ pub fn start(
     let caches = Caches::start(&client, &watched(&args.namespaces), stop);
     let batches = BatchCaches::start(&client, args.home(), stop);
     let players = match &args.players_from {
+        // The simulated games of a sandbox say where.
+        None if sandbox.is_some() => PlayersFrom::Annotation(sandbox::nodes::PLAYERS_ANNOTATION.to_owned()),
         None => PlayersFrom::Nowhere,
         Some(text) => text.parse().context("--players-from")?,
     };

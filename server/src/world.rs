@@ -10,7 +10,7 @@ use kube::{
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// The demonstration world: two sets in two namespaces.
+/// The demonstration world: three games with 60 servers in two namespaces, and the troubles of a usual day.
 const DEMO: &str = include_str!("../worlds/demo.yaml");
 /// Servers of one set in a world of a size.
 const SERVERS_PER_SET: u32 = 2_500;
@@ -22,7 +22,7 @@ const MOST: u32 = 200_000;
 pub enum World {
     /// Nothing but the CRDs.
     Empty,
-    /// Two sets of made-up games.
+    /// Three sets of made-up games.
     Demo,
     /// So many servers, in sets of at most 2,500.
     Scale(u32),
@@ -157,11 +157,20 @@ mod tests {
     }
 
     #[test]
-    fn the_demo_is_yaml_with_two_sets() {
-        let kinds: Vec<String> = serde_yaml::Deserializer::from_str(DEMO)
-            .map(|d| serde_yaml::Value::deserialize(d).unwrap())
-            .filter_map(|v| v.get("kind").and_then(|k| k.as_str()).map(str::to_owned))
+    fn the_demo_has_three_sets_and_sixty_servers() {
+        let documents: Vec<serde_yaml::Value> = serde_yaml::Deserializer::from_str(DEMO)
+            .map(|document| serde_yaml::Value::deserialize(document).unwrap())
             .collect();
-        assert_eq!(kinds.iter().filter(|kind| *kind == "GameServerSet").count(), 2);
+        let sets: Vec<&serde_yaml::Value> =
+            documents.iter().filter(|document| document["kind"] == "GameServerSet").collect();
+        let replicas: u64 = sets.iter().filter_map(|set| set["spec"]["replicas"].as_u64()).sum();
+        assert_eq!((sets.len(), replicas), (3, 60));
+        let names: Vec<&str> = sets.iter().filter_map(|set| set["metadata"]["name"].as_str()).collect();
+        for server in documents.iter().filter(|document| document["kind"] == "GameServer") {
+            let name = server["metadata"]["name"].as_str().unwrap();
+            let (set, id) = name.rsplit_once('-').unwrap();
+            let set = names.iter().position(|known| *known == set).expect("its set is there");
+            assert!(id.parse::<u64>().unwrap() < sets[set]["spec"]["replicas"].as_u64().unwrap(), "{name}");
+        }
     }
 }

@@ -51,5 +51,6 @@ scenes_on_a_real_api! {
     pods_keep_apart
     events_tell_of_pods
     nodes_go_down_and_come_back
+    pods_leave_a_node_that_stays_down
     players_come
 }

@@ -63,6 +63,7 @@ scenes_in_a_whole_cluster! {
     pods_keep_apart
     events_tell_of_pods
     nodes_go_down_and_come_back
+    pods_leave_a_node_that_stays_down
     players_come
 }
 

@@ -157,9 +157,9 @@ pub struct Container {
     /// Ports that it takes on the node itself; others are dropped.
     #[serde(deserialize_with = "host_ports")]
     pub ports: Vec<HostPort>,
-    /// Which resources cannot be changed without a restart.
-    #[serde(deserialize_with = "or_default")]
-    pub resize_policy: Vec<ResizePolicy>,
+    /// Resources, `cpu` or `memory`, that cannot be changed without a restart.
+    #[serde(rename = "resizePolicy", deserialize_with = "restart_on_resize", skip_serializing)]
+    pub restart_on_resize: Vec<String>,
 }
 
 /// A port that a container takes on the node.
@@ -175,16 +175,6 @@ pub struct HostPort {
     /// `TCP` (also when empty), `UDP` or `SCTP`.
     #[serde(deserialize_with = "or_default")]
     pub protocol: String,
-}
-
-/// What a change of one resource means for a container.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ResizePolicy {
-    /// `cpu` or `memory`.
-    pub resource_name: String,
-    /// `NotRequired` or `RestartContainer`.
-    pub restart_policy: String,
 }
 
 /// Requests and limits, by resource name.
@@ -409,6 +399,19 @@ fn host_ports<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<HostPort
     ports.retain(|port| port.host_port != 0);
     ports.shrink_to_fit();
     Ok(ports)
+}
+
+/// Reads resize policies and keeps the names of resources whose change restarts the container.
+fn restart_on_resize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Policy {
+        resource_name: String,
+        restart_policy: String,
+    }
+    let policies = Option::<Vec<Policy>>::deserialize(deserializer)?.unwrap_or_default();
+    let restarts = policies.into_iter().filter(|policy| policy.restart_policy == "RestartContainer");
+    Ok(restarts.map(|policy| policy.resource_name).collect())
 }
 
 /// Reads volumes and keeps the names of claims.

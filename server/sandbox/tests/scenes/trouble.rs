@@ -201,3 +201,20 @@ pub async fn players_come(world: &mut World) {
         .await;
     assert_eq!(number(&world.ready("quiet").await), None);
 }
+
+/// Pods of a machine that stays down are asked to go when their patience ends, and go when its kubelet is back.
+pub async fn pods_leave_a_node_that_stays_down(world: &mut World) {
+    let patience = json!({"tolerations": [{"key": "node.kubernetes.io/unreachable", "operator": "Exists",
+        "effect": "NoExecute", "tolerationSeconds": 10}]});
+    world.create("impatient", json!({}), patience).await;
+    let node = world.ready("impatient").await.spec.unwrap().node_name.unwrap();
+    world.annotate_node(&node, Some("true")).await;
+    let asked = |pod: &Pod| pod.metadata.deletion_timestamp.is_some();
+    let pod = world.pod("impatient", "asked to go", asked).await;
+    let conditions = pod.status.unwrap().conditions.unwrap();
+    let why = conditions.iter().find(|condition| condition.type_ == "DisruptionTarget").unwrap();
+    assert_eq!(why.reason.as_deref(), Some("DeletionByTaintManager"));
+    world.annotate_node(&node, None).await;
+    world.gone("impatient").await;
+    world.node_is(&node, "True").await;
+}

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::super::clock::{after, between};
 use super::super::events::Note;
-use super::super::pod::{Container, Pod, Resources};
+use super::super::pod::{Container, Pod};
 use super::say::Voice;
 use super::trouble::{self, KILLED};
 use super::{Local, Machine, Plan};
@@ -43,10 +43,6 @@ pub struct Memory {
     pub told_unready: bool,
     /// The wish to crash once that was fulfilled last.
     pub crashed_for: Option<String>,
-    /// Resources that are set aside for it; absent before the pod was taken in.
-    pub allocated: Option<Resources>,
-    /// Resources that are in force.
-    pub in_force: Option<Resources>,
     /// A new size needs a restart.
     pub restart_for_size: bool,
 }
@@ -156,8 +152,6 @@ impl Memory {
             started: false,
             told_unready: false,
             crashed_for: None,
-            allocated: None,
-            in_force: None,
             restart_for_size: false,
         }
     }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::super::clock::after;
-use super::super::pod::{Container, ContainerStatus, Pod, Resources, Terminated};
+use super::super::pod::{Container, ContainerStatus, Pod, Terminated};
 use super::container::{Exit, RESTART_PAUSE, restarts_after, runs_to_its_end};
 use super::resize::Told;
 use super::{Local, Machine, Memory, State, trouble};
@@ -55,11 +55,6 @@ fn memory(
     memory.crashes = known.restart_count;
     memory.ready = known.ready;
     memory.started = known.started.unwrap_or_default();
-    memory.in_force.clone_from(&known.resources);
-    memory.allocated = known.resources.as_ref().map(|in_force| Resources {
-        requests: known.allocated_resources.clone(),
-        limits: in_force.limits.clone(),
-    });
     memory.before = known.last_state.terminated.as_ref().map(exit);
     let has_run = known.container_id.as_deref().is_some_and(|id| !id.is_empty());
     memory.image = has_run.then(|| known.image.clone());

@@ -11,7 +11,7 @@ use super::super::pod::{
 };
 use super::container::{Exit, Memory, State};
 use super::say::{go_duration, pull_error};
-use super::{Local, Machine};
+use super::{Local, Machine, resize};
 
 /// The whole status that the pod should have. Conditions of other writers are kept, and times move only on change.
 pub fn status(pod: &Pod, local: &Local, now: Timestamp, machine: &Machine<'_>) -> PodStatus {
@@ -23,7 +23,7 @@ pub fn status(pod: &Pod, local: &Local, now: Timestamp, machine: &Machine<'_>) -
     let initialized = initialized(pod, local);
     let statuses = |memories: &[Memory], specs: &[Container], waits_for: &str| -> Vec<ContainerStatus> {
         let pairs = memories.iter().zip(specs);
-        pairs.map(|(memory, spec)| container_status(pod, memory, spec, waits_for, machine)).collect()
+        pairs.map(|(memory, spec)| container_status(pod, local, memory, spec, waits_for, machine)).collect()
     };
     let init = statuses(&local.init, &pod.spec.init_containers, "PodInitializing");
     let waits_for = if initialized { "ContainerCreating" } else { "PodInitializing" };
@@ -100,6 +100,7 @@ fn phase(pod: &Pod, local: &Local) -> String {
 /// One container as the kubelet reports it.
 fn container_status(
     pod: &Pod,
+    local: &Local,
     memory: &Memory,
     spec: &Container,
     waits_for: &str,
@@ -149,6 +150,7 @@ fn container_status(
         }
         State::Waiting | State::Pulling { .. } | State::Starting { .. } | State::Ended { .. } => not_begun(),
     };
+    let (allocated_resources, resources) = resize::told(pod, local, spec);
     let has_run = memory.image.is_some();
     let image = memory.image.as_deref().unwrap_or(&spec.image);
     ContainerStatus {
@@ -161,8 +163,8 @@ fn container_status(
         image_id: if has_run { ids::image_id(image) } else { String::new() },
         container_id: has_run.then(|| id(memory.restarts)),
         started: Some(memory.started),
-        allocated_resources: memory.allocated.as_ref().unwrap_or(&spec.resources).requests.clone(),
-        resources: Some(memory.in_force.as_ref().unwrap_or(&spec.resources).clone()),
+        allocated_resources,
+        resources: Some(resources),
     }
 }
 
