@@ -52,6 +52,7 @@ fn no_schedule_breaks_an_invariant() {
 /// Without this no seed could be replayed and no failure made shorter.
 #[test]
 fn the_same_seed_goes_the_same_way_to_the_last_watch_event() {
+    let mut noted = 0;
     for seed in 0..12 {
         let schedule = sim::draw(&Sets, seed);
         // On threads of their own: nothing may hang on what a thread or the process has done before.
@@ -59,8 +60,34 @@ fn the_same_seed_goes_the_same_way_to_the_last_watch_event() {
             let runs = [(); 2].map(|()| scope.spawn(|| sim::run(&Sets, seed, &schedule)));
             runs.into_iter().map(|run| run.join().unwrap()).collect()
         });
-        assert_eq!(runs[0].trace.lines(), runs[1].trace.lines(), "seed {seed}");
-        assert_eq!(runs[0].trace.digest(), runs[1].trace.digest(), "seed {seed}");
-        assert!(runs[0].trace.digest().0 > 100, "seed {seed}: hardly anything happened");
+        let (first, second) = (runs[0].trace.everything(), runs[1].trace.everything());
+        let differ = (0..first.len().max(second.len())).find(|index| first.get(*index) != second.get(*index));
+        let around = differ.map(|index| {
+            let from = index.saturating_sub(3);
+            [first, second].map(|all| all.iter().skip(from).take(6).collect::<Vec<_>>())
+        });
+        assert!(around.is_none(), "seed {seed}: {around:#?}");
+        noted += first.len();
+    }
+    assert!(noted > 3000, "hardly anything happened: {noted} notes");
+}
+
+#[test]
+fn zz_timing() {
+    for seed in 0..6 {
+        let schedule = sim::draw(&Sets, seed);
+        let b = Instant::now();
+        let o = sim::run(&Sets, seed, &Vec::new());
+        let e1 = b.elapsed();
+        let b = Instant::now();
+        let o2 = sim::run(&Sets, seed, &schedule);
+        println!(
+            "seed {seed}: empty {:?} notes {}; full {:?} notes {} {:?}",
+            e1,
+            o.trace.everything().len(),
+            b.elapsed(),
+            o2.trace.everything().len(),
+            o2.broken.map(|b| b.invariant)
+        );
     }
 }

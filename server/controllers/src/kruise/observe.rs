@@ -41,9 +41,9 @@ pub struct PodFacts {
     pub uid: String,
     /// Its id; `None` for a stray pod whose name is not `<set>-<id>`.
     pub ordinal: Option<Ordinal>,
-    /// Label `game.kruise.io/gs-opsState`, empty when absent.
+    /// The GameServer's opsState, or label `game.kruise.io/gs-opsState` while it has none; empty when absent.
     pub ops_state: String,
-    /// Label `game.kruise.io/gs-delete-priority`, empty when absent.
+    /// The GameServer's deletion priority, or label `game.kruise.io/gs-delete-priority`; empty when absent.
     pub deletion_priority: String,
     /// Label `game.kruise.io/gs-state`, empty when absent.
     pub state: String,
@@ -93,15 +93,18 @@ pub fn observe_set(
     let facts = set_facts(set);
     let spec = validate(set);
     let template = revision::pod_template(&facts.name, &spec);
-    let pods =
-        pods.iter().map(|pod| pod_facts(pod.borrow(), &facts.name, &facts.uid, spec.pre_delete.as_ref()));
+    let mut pods: Vec<PodFacts> = pods
+        .iter()
+        .map(|pod| pod_facts(pod.borrow(), &facts.name, &facts.uid, spec.pre_delete.as_ref()))
+        .collect();
+    heed_wishes(&mut pods, servers, &facts.uid);
     let servers = servers.iter().filter_map(|server| {
         let server = server.borrow();
         let ordinal = Ordinal::of_member(&facts.name, server.metadata.name.as_deref()?)?;
         Some((ordinal, server_facts(server, &facts.uid)))
     });
     SetObservation {
-        pods: pods.collect(),
+        pods,
         servers: servers.collect(),
         acted: set_status::acted(set.status.as_ref()),
         revision: template
@@ -112,6 +115,23 @@ pub fn observe_set(
         revision_stored: false,
         refusal: None,
         now,
+    }
+}
+
+/// What people want of a server counts as soon as its GameServer says so. The labels of its pod follow, and whoever was
+/// made Allocated a moment ago must not be removed because they had not come that far. Labels count while there is no
+/// GameServer, or only that of an earlier pod.
+fn heed_wishes(pods: &mut [PodFacts], servers: &[impl Borrow<SlimGameServer>], set_uid: &str) {
+    let by_name: BTreeMap<&str, &SlimGameServer> = servers
+        .iter()
+        .filter_map(|server| Some((server.borrow().metadata.name.as_deref()?, server.borrow())))
+        .collect();
+    for pod in pods {
+        let Some(server) = by_name.get(pod.name.as_str()) else { continue };
+        if controller_of(&server.metadata).is_some_and(|owner| owner.uid == pod.uid || owner.uid == set_uid) {
+            let wishes = wishes(server);
+            (pod.ops_state, pod.deletion_priority) = (wishes.ops_state, wishes.deletion_priority);
+        }
     }
 }
 

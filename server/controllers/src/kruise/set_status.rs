@@ -5,6 +5,7 @@ use super::{
     kill::KILL,
     observe::PodFacts,
     ordinals::OrdinalSet,
+    scale,
     set_plan::{Acted, SetObservation, SetPlan, Wait, list, members},
     validate::Problem,
 };
@@ -58,7 +59,7 @@ pub fn status(
     let update_revision =
         Some(seen.revision.clone()).filter(|name| !name.is_empty()).or(old.update_revision.clone());
     GameServerSetStatus {
-        observed_generation: Some(seen.set.generation),
+        observed_generation: observed_generation(seen, &old),
         replicas: i32::try_from(replicas).unwrap_or(i32::MAX),
         current_replicas: count(&|_| true),
         ready_replicas: count(&PodFacts::is_ready),
@@ -80,6 +81,20 @@ pub fn status(
         ),
         ..old
     }
+}
+
+/// The generation is observed when its size and ids are decided and no server lives under an id that it reserves: whoever
+/// waits for `observedGeneration` does not find one. A spec that cannot be acted on is observed at once; nothing follows.
+fn observed_generation(seen: &SetObservation, old: &GameServerSetStatus) -> Option<i64> {
+    let Some(wanted) = seen.spec.scale.as_ref().filter(|_| !seen.set.deleting) else {
+        return Some(seen.set.generation);
+    };
+    let decided = seen.acted.as_ref().is_some_and(|acted| {
+        !scale::is_due(wanted.replicas, acted.replicas, &wanted.reserve, &acted.reserve)
+    });
+    let reserved = |pod: &PodFacts| pod.ordinal.is_some_and(|ordinal| wanted.reserve.contains(ordinal));
+    let lingers = members(&seen.pods).iter().any(|pod| pod.counts() && reserved(pod));
+    if decided && !lingers { Some(seen.set.generation) } else { old.observed_generation }
 }
 
 /// When a pod that is ready now becomes available, so that the status can be looked at again then.

@@ -38,8 +38,9 @@ pub fn reached(history: &History) -> Result<(), String> {
         one(pod, server)?;
     }
     for field in ["replicas", "currentReplicas", "readyReplicas"] {
-        let told = number(&set, &format!("/status/{field}"));
-        check(told == Some(replicas), || format!("status.{field} is {told:?}, not {replicas}"))?;
+        // A field that is not there is 0, for the scale subresource too.
+        let told = number(&set, &format!("/status/{field}")).unwrap_or(0);
+        check(told == replicas, || format!("status.{field} is {told}, not {replicas}"))?;
     }
     let scaled = set.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten();
     let scaled =

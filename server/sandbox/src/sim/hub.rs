@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
 use super::fault::{Fault, How, Moment};
@@ -51,6 +51,8 @@ pub struct Process {
     /// Until when watches deliver nothing, by kind; the empty name stands for all.
     held: BTreeMap<&'static str, Instant>,
     twice: u32,
+    /// How often its watches were cut: ended well, and broken.
+    cuts: (u64, u64),
     /// By kind, what its watches delivered: when, and up to which revision.
     marks: BTreeMap<String, Vec<(Duration, u64)>>,
     /// How long it stays away when it dies.
@@ -95,8 +97,8 @@ pub struct Hub {
     pub began: Instant,
     pub seed: u64,
     state: Mutex<State>,
-    /// Bumped when the watches of a process are cut: ended well, and broken.
-    pub cuts: Vec<watch::Sender<(u64, u64)>>,
+    /// The watches of some process are cut.
+    pub cut: Notify,
     /// A process died.
     pub died: mpsc::UnboundedSender<usize>,
     /// What the simulated node has to look at.
@@ -130,7 +132,7 @@ impl Hub {
             began: Instant::now(),
             seed,
             state: Mutex::new(state),
-            cuts: (0..processes).map(|_| watch::Sender::new((0, 0))).collect(),
+            cut: Notify::new(),
             died,
             committed,
             stop: Notify::new(),
@@ -218,7 +220,7 @@ impl Hub {
             let view = View { sent_at, late: false, revisions, latest: known_until(sent_at) };
             state.views.insert(number, view);
         }
-        state.trace.note(&format!("{sent_at:?} {} {} {}", life.name(), asked.verb, asked.text));
+        state.trace.note(format!("{sent_at:?} {} {} {}", life.name(), asked.verb, asked.text));
         Some(fate)
     }
 
@@ -237,6 +239,11 @@ impl Hub {
         }
     }
 
+    /// How often the watches of a process were cut: ended well, and broken.
+    pub fn cuts(&self, life: &Life) -> (u64, u64) {
+        self.state().processes.get(life.process).map_or((0, 0), |known| known.cuts)
+    }
+
     /// Until when a watch delivers nothing.
     pub fn held(&self, life: &Life, resource: &str) -> Option<Instant> {
         let state = self.state();
@@ -250,7 +257,7 @@ impl Hub {
         let now = self.now();
         let mut state = self.state();
         let state = &mut *state;
-        state.trace.note(&format!("{now:?} {} got {what} {resource} {revision}", life.name()));
+        state.trace.note(format!("{now:?} {} got {what} {resource} {revision}", life.name()));
         let Some(known) = state.processes.get_mut(life.process).filter(|p| p.lives == life.number) else {
             return false;
         };
@@ -288,7 +295,7 @@ impl Hub {
             state.work += 1;
             state.last_work = format!("cluster {} {} {}", entry.verb, entry.resource, entry.name);
         }
-        state.trace.note(&format!("{at:?} {} {} {}", entry.revision, entry.resource, entry.name));
+        state.trace.note(format!("{at:?} {} {} {}", entry.revision, entry.resource, entry.name));
         state.history.record(&entry);
         if state.broken.is_none()
             && let Err(broken) = state.invariants.committed(&state.history, &entry)
@@ -304,9 +311,10 @@ impl Hub {
     pub fn strike(&self, fault: &Fault) {
         let now = Instant::now();
         let cut = |process: usize, broken: bool| {
-            if let Some(cuts) = self.cuts.get(process) {
-                cuts.send_modify(|(ended, snapped)| *(if broken { snapped } else { ended }) += 1);
+            if let Some(Process { cuts: (ended, snapped), .. }) = self.state().processes.get_mut(process) {
+                *(if broken { snapped } else { ended }) += 1;
             }
+            self.cut.notify_waiters();
         };
         let with = |process: usize, change: &mut dyn FnMut(&mut Process)| {
             if let Some(known) = self.state().processes.get_mut(process) {

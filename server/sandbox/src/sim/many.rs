@@ -50,7 +50,7 @@ pub fn check<S: Scenario>(scenario: &S, seed: u64) -> Result<(), Box<Failure>> {
             broken,
             steps: (schedule.len(), drawn),
             schedule: lines(&schedule),
-            trace: trace.lines().to_vec(),
+            trace: trace.lines(),
         })),
         Outcome { broken: None, .. } => Ok(()),
     }

@@ -21,9 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// How often one looks whether it is reached.
 const LOOK: Duration = Duration::from_millis(500);
 /// What is still under way when the goal is reached may go on so long.
-const SETTLE: Duration = Duration::from_secs(20);
-/// So long nothing may be written then.
-const QUIET: Duration = Duration::from_secs(120);
+const SETTLE: Duration = Duration::from_secs(15);
+/// So long nothing may be written then. Watches end after a minute and are opened again: that must not lead to work.
+const QUIET: Duration = Duration::from_secs(70);
 
 /// What came of a run.
 #[derive(Debug)]

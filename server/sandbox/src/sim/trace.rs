@@ -1,37 +1,33 @@
-//! What happened in a run, as lines for people, and as a digest of everything down to the last watch event.
+//! What happened in a run: everything down to the last watch event, and of it the lines that people want to read.
 use std::time::Duration;
-
-use super::random::mix;
 
 /// The record of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    lines: Vec<String>,
-    digest: u64,
-    count: u64,
+    all: Vec<String>,
+    /// Which of them are for people.
+    lines: Vec<usize>,
 }
 
 impl Trace {
     /// Something that people want to read.
     pub fn line(&mut self, at: Duration, who: &str, what: &str) {
-        let text = format!("{:>9.3} s  {who:<8} {what}", at.as_secs_f64());
-        self.note(&text);
-        self.lines.push(text);
+        self.lines.push(self.all.len());
+        self.all.push(format!("{:>9.3} s  {who:<8} {what}", at.as_secs_f64()));
     }
 
-    /// Something that only counts for telling whether two runs were the same.
-    pub fn note(&mut self, what: &str) {
-        self.digest = mix(self.digest, what.as_bytes());
-        self.count += 1;
+    /// Something that only counts for telling whether two runs went the same way.
+    pub fn note(&mut self, what: String) {
+        self.all.push(what);
     }
 
-    /// The lines, in order.
-    pub fn lines(&self) -> &[String] {
-        &self.lines
+    /// The lines for people, in order.
+    pub fn lines(&self) -> Vec<String> {
+        self.lines.iter().filter_map(|index| self.all.get(*index).cloned()).collect()
     }
 
-    /// Number and digest of everything that was noted. Two runs that agree in it went the same way.
-    pub fn digest(&self) -> (u64, u64) {
-        (self.count, self.digest)
+    /// Everything: requests as they were sent, commits, what watches delivered, and the lines for people.
+    pub fn everything(&self) -> &[String] {
+        &self.all
     }
 }

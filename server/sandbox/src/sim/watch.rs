@@ -9,7 +9,6 @@ use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use http::Response;
 use serde_json::Value;
-use tokio::sync::watch;
 use tokio::time::{sleep, sleep_until};
 
 use super::hub::{Asked, Hub, Life};
@@ -22,17 +21,14 @@ struct Stream {
     data: BodyDataStream,
     rest: BytesMut,
     lines: VecDeque<Bytes>,
-    cuts: watch::Receiver<(u64, u64)>,
-    cut: (u64, u64),
+    cuts: (u64, u64),
     passed: u64,
     ended: bool,
 }
 
 /// The same answer, under the rule of the run.
 pub fn pass(hub: &Arc<Hub>, life: &Life, asked: &Asked, response: Response<Body>) -> Response<Body> {
-    let Some(cuts) = hub.cuts.get(life.process).map(watch::Sender::subscribe) else { return response };
     let (parts, body) = response.into_parts();
-    let cut = *cuts.borrow();
     let stream = Stream {
         hub: hub.clone(),
         life: life.clone(),
@@ -40,8 +36,7 @@ pub fn pass(hub: &Arc<Hub>, life: &Life, asked: &Asked, response: Response<Body>
         data: body.into_data_stream(),
         rest: BytesMut::new(),
         lines: VecDeque::new(),
-        cuts,
-        cut,
+        cuts: hub.cuts(life),
         passed: 0,
         ended: false,
     };
@@ -57,11 +52,10 @@ impl Stream {
         if self.ended {
             return None;
         }
-        let mut cuts = self.cuts.clone();
-        let cut = self.cut;
+        let (hub, life, cuts) = (self.hub.clone(), self.life.clone(), self.cuts);
         tokio::select! {
             biased;
-            broken = was_cut(&mut cuts, cut) => {
+            broken = was_cut(&hub, &life, cuts) => {
                 self.ended = true;
                 broken.then(|| Err(io::Error::new(io::ErrorKind::ConnectionReset, "connection reset by peer")))
             }
@@ -97,14 +91,13 @@ impl Stream {
 }
 
 /// Waits for a cut; whether it is in the middle.
-async fn was_cut(cuts: &mut watch::Receiver<(u64, u64)>, before: (u64, u64)) -> bool {
+async fn was_cut(hub: &Hub, life: &Life, before: (u64, u64)) -> bool {
     loop {
-        let now = *cuts.borrow_and_update();
+        let cut = hub.cut.notified();
+        let now = hub.cuts(life);
         if now != before {
             return now.1 != before.1;
         }
-        if cuts.changed().await.is_err() {
-            std::future::pending::<()>().await;
-        }
+        cut.await;
     }
 }

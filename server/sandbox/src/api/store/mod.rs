@@ -6,7 +6,7 @@ mod list;
 mod object;
 mod watch;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -55,7 +55,7 @@ pub enum CommitError {
 pub struct Store {
     revision: Arc<AtomicU64>,
     history_bytes: usize,
-    shelves: RwLock<HashMap<String, Arc<Shelf>>>,
+    shelves: RwLock<BTreeMap<String, Arc<Shelf>>>,
 }
 
 impl Store {
@@ -106,7 +106,8 @@ struct Inner {
 #[derive(Debug)]
 pub struct Shelf {
     inner: Mutex<Inner>,
-    changed: tokio::sync::watch::Sender<()>,
+    /// Wakes in the order of waiting, so that a simulation repeats itself; tokio's watch channel wakes in a random one.
+    changed: tokio::sync::Notify,
     revision: Arc<AtomicU64>,
     history_bytes: usize,
 }
@@ -115,7 +116,7 @@ impl Shelf {
     fn new(revision: Arc<AtomicU64>, history_bytes: usize) -> Self {
         // What happened before the shelf existed cannot be told: nothing did.
         let inner = Mutex::default();
-        Self { inner, changed: tokio::sync::watch::Sender::new(()), revision, history_bytes }
+        Self { inner, changed: tokio::sync::Notify::new(), revision, history_bytes }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -195,7 +196,7 @@ impl Shelf {
             inner.history_size -= oldest.object.size();
             inner.floor = oldest.object.revision;
         }
-        self.changed.send_replace(());
+        self.changed.notify_waiters();
     }
 
     fn compact(&self) {
@@ -203,11 +204,11 @@ impl Shelf {
         inner.history.clear();
         inner.history_size = 0;
         inner.floor = self.revision.load(Ordering::SeqCst);
-        self.changed.send_replace(());
+        self.changed.notify_waiters();
     }
 
     fn close(&self) {
         self.lock().closed = true;
-        self.changed.send_replace(());
+        self.changed.notify_waiters();
     }
 }

@@ -21,14 +21,12 @@ pub enum Batch {
 pub struct Cursor {
     shelf: Arc<Shelf>,
     seen: u64,
-    changed: tokio::sync::watch::Receiver<()>,
 }
 
 impl Cursor {
     /// Follows what happens after revision `seen`.
     pub fn new(shelf: Arc<Shelf>, seen: u64) -> Self {
-        let changed = shelf.changed.subscribe();
-        Self { shelf, seen, changed }
+        Self { shelf, seen }
     }
 
     /// Up to which revision everything was delivered.
@@ -44,14 +42,14 @@ impl Cursor {
     /// The next events that are wanted, about `bytes` of them; waits until there are some.
     pub async fn next(&mut self, bytes: usize, wanted: impl Fn(&Event) -> bool) -> Batch {
         loop {
-            self.changed.mark_unchanged();
+            let shelf = self.shelf.clone();
+            // From here on no change is missed.
+            let changed = shelf.changed.notified();
             match self.take(bytes, &wanted) {
                 Batch::Events(events, _) if events.is_empty() => {}
                 batch => return batch,
             }
-            if self.changed.changed().await.is_err() {
-                return Batch::Closed;
-            }
+            changed.await;
         }
     }
 
