@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# ./dev test [unit|integration|cases|cluster|browser|full] [NAME] : the tests; the last line is always `N passed, N failed`.
+# ./dev test [unit|integration|cases|cluster|differential|browser|sim|full] [NAME] : the tests; the last line is always `N passed, N failed`.
 #
 #   unit         what lies beside the code, the examples in the docs, and the tests of these tools
 #   integration  each crate's tests/ folder, on the embedded cluster only
 #   cases        the behaviour cases, as a table (PILOTHOUSE_CASES=FILE or FOLDER runs others of the same shape)
 #   cluster      the tests that can use a real control plane, on one started for them
 #   differential the embedded API against a real API server, request by request and in random sequences
+#   sim          the controllers against seeded faults; `sim --seeds N` plays seeds 0 to N-1, `sim --seed N` (or PILOTHOUSE_SIM_SEED=N) replays
+#                one and prints what happened. Many seeds are played by an optimised build. The last line is `sim: N schedules, B broken`
 #   browser      end2end/ in a real Chromium, on the embedded cluster and on a real control plane
 #   (none)       all of these, each test once; full: also the long ones
 #
@@ -21,11 +23,19 @@ name=${2:-}
 case "$what" in
   all | unit | integration | cases | cluster | differential | browser | full) ;;
   sim)
-    say "'$what' tests do not exist yet: nothing was run"
-    exit 2
+    name=
+    case "${2:-}" in
+      --seeds | --seed)
+        [[ ${3:-} =~ ^[0-9]+$ ]] || die "./dev test sim $2 takes a number"
+        if [ "$2" = --seeds ]; then export PILOTHOUSE_SIM_SEEDS=$3; else export PILOTHOUSE_SIM_SEED=$3; fi
+        set -- sim
+        ;;
+      "") ;;
+      *) die "./dev test sim takes --seeds N or --seed N" ;;
+    esac
     ;;
   *)
-    say "'$what' is no kind of test: unit integration cases cluster differential browser full"
+    say "'$what' is no kind of test: unit integration cases cluster differential browser sim full"
     exit 2
     ;;
 esac
@@ -85,8 +95,10 @@ close() {
   for text in "${broken[@]}"; do say "FAILED: $text"; done
   if [ "$((passed + failed))" = 0 ]; then broke "no test matched"; fi
   printf '%s passed, %s failed\n' "$passed" "$failed"
-  # Of the comparison with a real API server one wants to see this last.
-  if [ "$what" = differential ]; then grep '^differential: ' "$logs/differential.log" 2>/dev/null | tail -n 1 || true; fi
+  # Of the comparison with a real API server, and of the simulation, one wants to see this last.
+  case "$what" in
+    differential | sim) grep "^$what: [0-9]" "$logs/$what.log" 2>/dev/null | tail -n 1 || true ;;
+  esac
   [ "$failed" = 0 ] || exit 1
   exit 0
 }
@@ -100,6 +112,20 @@ cargo_tests() {
 }
 
 tool_tests() { run_part tools node --test --test-reporter=tap ${name:+--test-name-pattern="$name"} tools/tests/*.test.mjs; }
+
+# Up to so many seeds compiling an optimised build would take longer than it saves.
+plain_seeds=1000
+
+# Only the schedules: what judges them is tested with the other integration tests. The gate's number of seeds is in the test.
+sim_tests() {
+  local profile=()
+  if [ "${PILOTHOUSE_SIM_SEEDS:-0}" -gt "$plain_seeds" ]; then
+    # Linking as one piece and the last bit of speed would cost minutes.
+    export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_OPT_LEVEL=1
+    profile=(--release)
+  fi
+  run_part sim cargo test "${profile[@]}" -p controllers --test simulation -- --nocapture no_schedule
+}
 
 case_tests() { run_part cases cargo test -p controllers --test cases -- ${name:+"$name"}; }
 
@@ -184,6 +210,7 @@ case "$what" in
     test_args+=(--nocapture --test-threads 1)
     cargo_tests differential -p sandbox --test differential
     ;;
+  sim) sim_tests ;;
   browser)
     build_site_and_server
     start_clusters || true

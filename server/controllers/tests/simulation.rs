@@ -71,23 +71,3 @@ fn the_same_seed_goes_the_same_way_to_the_last_watch_event() {
     }
     assert!(noted > 3000, "hardly anything happened: {noted} notes");
 }
-
-#[test]
-fn zz_timing() {
-    for seed in 0..6 {
-        let schedule = sim::draw(&Sets, seed);
-        let b = Instant::now();
-        let o = sim::run(&Sets, seed, &Vec::new());
-        let e1 = b.elapsed();
-        let b = Instant::now();
-        let o2 = sim::run(&Sets, seed, &schedule);
-        println!(
-            "seed {seed}: empty {:?} notes {}; full {:?} notes {} {:?}",
-            e1,
-            o.trace.everything().len(),
-            b.elapsed(),
-            o2.trace.everything().len(),
-            o2.broken.map(|b| b.invariant)
-        );
-    }
-}

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::hub::Hub;
 use super::requests::{Call, carry_out};
-use super::schedule::{Schedule, Step};
+use super::schedule::{HORIZON, Schedule, Step};
 use super::trace::Trace;
 use super::{Broken, Launch, Process, Scenario, cluster, network};
 use crate::api::{Clock, Options, Server};
@@ -20,8 +20,8 @@ const START: Timestamp = Timestamp::constant(1_893_456_000, 0);
 const PATIENCE: Duration = Duration::from_secs(600);
 /// How often one looks whether it is reached.
 const LOOK: Duration = Duration::from_millis(500);
-/// What is still under way when the goal is reached may go on so long.
-const SETTLE: Duration = Duration::from_secs(15);
+/// What is still under way when the goal is reached may go on so long: a request that is never answered takes half a minute.
+const SETTLE: Duration = Duration::from_secs(45);
 /// So long nothing may be written then. Watches end after a minute and are opened again: that must not lead to work.
 const QUIET: Duration = Duration::from_secs(70);
 
@@ -129,10 +129,12 @@ async fn act<S: Scenario>(
     let mut steps = schedule.iter();
     let mut next = steps.next();
     let mut returns: Vec<(Instant, usize)> = Vec::new();
-    while next.is_some() || !returns.is_empty() {
+    // Also when shrinking has taken the last steps away the faults last as long as before.
+    let end = hub.began + HORIZON;
+    loop {
         let step_at = next.map(|(at, _)| hub.began + *at);
         let back_at = returns.iter().map(|(at, _)| *at).min();
-        let due = [step_at, back_at].into_iter().flatten().min().unwrap_or_else(Instant::now);
+        let due = [step_at, back_at, Some(end)].into_iter().flatten().min().unwrap_or(end);
         tokio::select! {
             biased;
             process = dead.recv() => if let Some(process) = process {
@@ -147,13 +149,18 @@ async fn act<S: Scenario>(
                 } else if let Some(index) = returns.iter().position(|(at, _)| *at <= due) {
                     let (_, process) = returns.remove(index);
                     cast.start(process);
+                } else {
+                    break;
                 }
             }
         }
     }
     hub.heal();
     hub.line("", "all faults end");
-    // Whoever died in this very moment.
+    // Whoever is still away, or died in this very moment.
+    for (_, process) in returns {
+        cast.start(process);
+    }
     while let Ok(process) = dead.try_recv() {
         cast.bury(process);
         cast.start(process);

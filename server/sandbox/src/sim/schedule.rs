@@ -28,7 +28,9 @@ impl<A: fmt::Display> fmt::Display for Step<A> {
 pub type Schedule<A> = Vec<(Duration, Step<A>)>;
 
 /// Within this time users act and things go wrong; then the faults end.
-const HORIZON: u64 = 45_000;
+pub const HORIZON: Duration = Duration::from_secs(45);
+/// The last second of it is left for what was begun.
+const LAST: u64 = 44_000;
 
 /// Draws the schedule of a seed.
 pub fn draw<S: Scenario>(scenario: &S, seed: u64) -> Schedule<S::Action> {
@@ -41,14 +43,14 @@ pub fn draw<S: Scenario>(scenario: &S, seed: u64) -> Schedule<S::Action> {
         schedule.push((Duration::from_millis(at), Step::User(scenario.action(&mut random))));
         // Often one thing on the heels of the other, because that is where the races are.
         at += if random.chance(55) { random.between(0, 400) } else { random.between(400, 14_000) };
-        at = at.min(HORIZON);
+        at = at.min(LAST);
     }
     let mut random = Random::of(seed, "faults");
     for _ in 0..random.pick(&[0, 1, 2, 2, 3, 4, 5, 6, 8]) {
         let at = match random.chance(70) {
             // Around something that somebody did.
-            true => (random.pick(&moments) + random.between(0, 1500)).saturating_sub(700),
-            false => random.between(0, HORIZON),
+            true => (random.pick(&moments) + random.between(0, 1500)).saturating_sub(700).min(LAST),
+            false => random.between(0, LAST),
         };
         let fault = Fault::draw(&mut random, scenario.processes(seed), scenario.resources());
         schedule.push((Duration::from_millis(at), Step::Fault(fault)));
