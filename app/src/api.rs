@@ -105,6 +105,15 @@ pub async fn post_done(url: &str, body: &impl Serialize) -> Result<(), ApiError>
     browser::send("POST", url, Some(body)).await.map(|_| ())
 }
 
+/// DELETE of a relative URL whose answer is JSON.
+///
+/// # Errors
+/// As [`get`].
+#[cfg(feature = "hydrate")]
+pub async fn delete<T: DeserializeOwned>(url: &str) -> Result<T, ApiError> {
+    browser::parse(&browser::send("DELETE", url, Some(String::new())).await?)
+}
+
 // Event handlers are compiled into the server too, where nothing ever calls them.
 
 /// In the server: never called.
@@ -124,6 +133,16 @@ pub async fn post_done(_url: &str, _body: &impl Serialize) -> Result<(), ApiErro
 #[cfg(not(feature = "hydrate"))]
 #[allow(clippy::unused_async)]
 pub async fn get<T: DeserializeOwned>(_url: &str) -> Result<T, ApiError> {
+    Err(local_error("network", "not in a browser"))
+}
+
+/// In the server: never called.
+///
+/// # Errors
+/// Always.
+#[cfg(not(feature = "hydrate"))]
+#[allow(clippy::unused_async)]
+pub async fn delete<T: DeserializeOwned>(_url: &str) -> Result<T, ApiError> {
     Err(local_error("network", "not in a browser"))
 }
 

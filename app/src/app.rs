@@ -83,6 +83,7 @@ fn title(words: Words, here: &str) -> String {
         "servers" => words.t("common.nav.servers"),
         "sets" => words.t("common.nav.sets"),
         "batches" => words.t("common.nav.batches"),
+        "sandbox" => words.t("trouble.title"),
         _ => return "Pilothouse".to_owned(),
     };
     match here.rsplit_once('/') {
@@ -111,6 +112,7 @@ fn Frame() -> impl IntoView {
                     <Route path=path!("/sets/:family/:ns/:name") view=pages::SetPage />
                     <Route path=path!("/batches") view=pages::BatchesPage />
                     <Route path=path!("/batches/:name") view=pages::BatchPage />
+                    <Route path=path!("/sandbox") view=pages::TroublePage />
                 </FlatRoutes>
             </main>
             <Footer />

@@ -145,7 +145,7 @@ mod sources {
         };
     }
 
-    languages!("common", "filter", "servers", "batch", "reason", "deck", "sets", "server");
+    languages!("common", "filter", "servers", "batch", "reason", "deck", "sets", "server", "trouble");
 
     /// All words of a language as one JSON text that may stand within a page.
     pub(crate) fn for_page(lang: Lang) -> &'static str {

@@ -110,6 +110,15 @@ async fn a_server_crashes_on_order_until_that_is_ended() {
     app.finds("restarts%3E1", 1).await;
     assert_eq!(app.ask(Method::POST, path, Some(json!({ "crash": null }))).await.1["pods"], json!([]));
     app.finds("state:Ready", 2).await;
+    // What its GameServer asks for ends there, or it would come back.
+    let servers: Api<crds::kruise::GameServer> = Api::default_namespaced(world.client.clone());
+    let sync = json!({ "metadata": { "annotations": { "gs-sync/sim.pilothouse.dev.ready": "false" } } });
+    servers.patch("arena-1", &PatchParams::default(), &Patch::Merge(sync)).await.unwrap();
+    app.finds("state:Ready", 1).await;
+    assert_eq!(app.ask(Method::POST, path, Some(json!({ "ready": null }))).await.1["pods"], json!([]));
+    app.finds("state:Ready", 2).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(app.matched("state:Ready").await, 2, "it did not come back");
     // Ending all of it ends that of pods too.
     app.ask(Method::POST, path, Some(json!({ "ready": "false" }))).await;
     app.finds("state:Ready", 1).await;

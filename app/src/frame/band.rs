@@ -16,6 +16,7 @@ pub fn Bands() -> impl IntoView {
                 <b>{words.t("common.sandbox.name")}</b>
                 <span>{words.t("common.sandbox.what")}</span>
                 <a class="inline" href="sandbox/kubeconfig" rel="external" download="">{words.t("common.sandbox.kubeconfig")}</a>
+                <a class="inline needs-script" href="sandbox">{words.t("trouble.link")}</a>
             </div>
         })}
         {part(move || trouble.get().map(|error| view! {

@@ -6,6 +6,7 @@ mod server;
 mod servers;
 mod set;
 mod sets;
+mod trouble;
 
 pub use batches::{BatchPage, BatchesPage};
 pub use deck::{DeckPage, History};
@@ -13,6 +14,7 @@ pub use server::ServerPage;
 pub use servers::ServersPage;
 pub use set::SetPage;
 pub use sets::SetsPage;
+pub use trouble::TroublePage;
 
 use crate::{i18n::use_words, parts::Icon};
 use leptos::prelude::*;

@@ -80,6 +80,7 @@ fn page_exists(state: &AppState, path: &str) -> bool {
     let mut parts = path.splitn(2, '/');
     match (parts.next().unwrap_or_default(), parts.next()) {
         ("" | "servers" | "sets" | "batches", None) => true,
+        ("sandbox", None) => state.sandbox.is_some(),
         ("servers", Some(key)) => key.parse().is_ok_and(|key| state.reader.server(&key).is_some()),
         ("sets", Some(key)) => key.parse().is_ok_and(|key| state.reader.set(&key).is_some()),
         ("batches", Some(name)) => state.reader.batch(name).is_some(),

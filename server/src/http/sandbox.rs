@@ -13,6 +13,7 @@ use axum::{
     extract::{Path, State},
     routing::{get, post},
 };
+use crds::kruise::GameServer;
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::{
@@ -21,10 +22,10 @@ use kube::{
 };
 use sandbox::{
     api::Server,
-    nodes::{ANNOTATION_PREFIX, DOWN_ANNOTATION},
+    nodes::{ANNOTATION_PREFIX, DOWN_ANNOTATION, SYNCED_PREFIX},
 };
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 use wire::sandbox::{MOST_PODS, SandboxNode, Trouble, TroubleOrder, TroubledPod, WishOrder, Wishes};
 
 /// Longest trouble and longest delay that one may order, in seconds.
@@ -35,6 +36,9 @@ const FARTHEST: i64 = 10 * 365 * 24 * 3600;
 const MOST_NODES: usize = 200;
 /// What clients of a busy server are told to wait.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Whole names of annotations and their values; none takes one away.
+type Annotations = BTreeMap<String, Option<String>>;
 
 /// The routes.
 pub fn router() -> Router<AppState> {
@@ -121,15 +125,13 @@ fn check(order: &TroubleOrder) -> Answer<()> {
 async fn end(State(state): State<AppState>, _caller: Caller) -> Answer<Json<Trouble>> {
     let server = server(&state)?;
     server.faults().clear();
-    for found in server.holding("pods", ANNOTATION_PREFIX, usize::MAX) {
-        let wishes =
-            wishes(&found).into_keys().filter(|key| is_trouble(key)).map(|key| (key, None)).collect();
-        let (namespace, name) = (text(&found, "namespace"), text(&found, "name"));
-        annotate(&Api::<Pod>::namespaced(server.client(), namespace), name, wishes).await?;
+    for found in troubled(server) {
+        let order = wishes(&found).into_keys().map(|key| (key, None)).collect();
+        wish(server, text(&found, "namespace"), text(&found, "name"), order).await?;
     }
     for found in server.holding("nodes", DOWN_ANNOTATION, usize::MAX) {
-        let up = WishOrder::from([(down_key().to_owned(), None)]);
-        annotate(&Api::<Node>::all(server.client()), text(&found, "name"), up).await?;
+        let up = Annotations::from([(DOWN_ANNOTATION.to_owned(), None)]);
+        annotate(&Api::<Node>::all(server.client()), text(&found, "name"), &up).await?;
     }
     Ok(Json(trouble(server)))
 }
@@ -149,8 +151,25 @@ async fn pod(
             format!("there is no trouble `{key}`; there is: {known}"),
         ));
     }
-    annotate(&Api::<Pod>::namespaced(server.client(), &namespace), &name, order).await?;
+    wish(server, &namespace, &name, order).await?;
     Ok(Json(trouble(server)))
+}
+
+/// Begins or ends trouble of a pod. What is asked for on its GameServer ends there first: it would come back from there.
+async fn wish(server: &Server, namespace: &str, name: &str, order: WishOrder) -> Answer<()> {
+    let ended: Vec<&String> = order.iter().filter(|(_, value)| value.is_none()).map(|(key, _)| key).collect();
+    let synced: Annotations = ended.iter().map(|key| (format!("{SYNCED_PREFIX}{key}"), None)).collect();
+    if !synced.is_empty() {
+        let servers: Api<GameServer> = Api::namespaced(server.client(), namespace);
+        match annotate(&servers, name, &synced).await {
+            // A pod without a GameServer, or a cluster without our resources.
+            Err(failure) if failure.0.status == 404 => {}
+            done => done?,
+        }
+    }
+    let mut annotations = synced;
+    annotations.extend(order.into_iter().map(|(key, value)| (format!("{ANNOTATION_PREFIX}{key}"), value)));
+    annotate(&Api::<Pod>::namespaced(server.client(), namespace), name, &annotations).await
 }
 
 /// `POST /sandbox/nodes/NAME`: `{"down": "true"}`, or null to bring it up again.
@@ -165,7 +184,8 @@ async fn node(
         let why = format!("there is no trouble `{key}` of nodes; there is: {}", down_key());
         return Err(Failure::bad_parameter("trouble", why));
     }
-    annotate(&Api::<Node>::all(server.client()), &name, order).await?;
+    let down = order.into_iter().map(|(_, value)| (DOWN_ANNOTATION.to_owned(), value)).collect();
+    annotate(&Api::<Node>::all(server.client()), &name, &down).await?;
     Ok(Json(trouble(server)))
 }
 
@@ -178,12 +198,10 @@ fn down_key() -> &'static str {
 }
 
 /// Writes annotations, as anybody could with kubectl.
-async fn annotate<K>(api: &Api<K>, name: &str, order: WishOrder) -> Answer<()>
+async fn annotate<K>(api: &Api<K>, name: &str, annotations: &Annotations) -> Answer<()>
 where
     K: Clone + serde::de::DeserializeOwned + std::fmt::Debug,
 {
-    let annotations: serde_json::Map<String, Value> =
-        order.into_iter().map(|(key, value)| (format!("{ANNOTATION_PREFIX}{key}"), json!(value))).collect();
     if !annotations.is_empty() {
         let patch = Patch::Merge(json!({ "metadata": { "annotations": annotations } }));
         api.patch(name, &PatchParams::default(), &patch).await?;
@@ -191,13 +209,20 @@ where
     Ok(())
 }
 
+/// Pods with trouble.
+fn troubled(server: &Server) -> Vec<Value> {
+    // Both prefixes hold this text.
+    let mut pods = server.holding("pods", ANNOTATION_PREFIX.trim_end_matches('/'), usize::MAX);
+    pods.retain(|pod| !wishes(pod).is_empty());
+    pods
+}
+
 /// What goes on now.
 fn trouble(server: &Server) -> Trouble {
     let going = server.faults().going();
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share from 0 to 1")]
     let conflict_percent = (going.conflicts * 100.0).round() as u32;
-    let mut pods = server.holding("pods", ANNOTATION_PREFIX, usize::MAX);
-    pods.retain(|pod| wishes(pod).keys().any(|key| is_trouble(key)));
+    let mut pods = troubled(server);
     pods.truncate(MOST_PODS);
     Trouble {
         away_seconds: seconds(going.away),
@@ -221,21 +246,26 @@ fn seen_node(node: &Value) -> SandboxNode {
     SandboxNode {
         name: text(node, "name").to_owned(),
         ready: conditions.filter(|one| one["type"] == "Ready").any(|one| one["status"] == "True"),
-        down: wishes(node).get(down_key()).is_some_and(|value| value == "true"),
+        down: is_down(node),
     }
 }
 
 fn seen_pod(pod: &Value) -> TroubledPod {
-    let mut trouble = wishes(pod);
-    trouble.retain(|key, _| is_trouble(key));
-    TroubledPod { namespace: text(pod, "namespace").to_owned(), name: text(pod, "name").to_owned(), trouble }
+    let (namespace, name) = (text(pod, "namespace").to_owned(), text(pod, "name").to_owned());
+    TroubledPod { namespace, name, trouble: wishes(pod) }
 }
 
-/// Our annotations of an object, without their prefix.
-fn wishes(object: &Value) -> Wishes {
-    let annotations = object["metadata"]["annotations"].as_object().into_iter().flatten();
+fn is_down(node: &Value) -> bool {
+    node["metadata"]["annotations"][DOWN_ANNOTATION] == "true"
+}
+
+/// The trouble that a pod's annotations ask for, by the names without their prefix.
+fn wishes(pod: &Value) -> Wishes {
+    let annotations = pod["metadata"]["annotations"].as_object().into_iter().flatten();
     let ours = annotations.filter_map(|(key, value)| {
-        Some((key.strip_prefix(ANNOTATION_PREFIX)?.to_owned(), value.as_str()?.to_owned()))
+        let key = key.strip_prefix(ANNOTATION_PREFIX).or_else(|| key.strip_prefix(SYNCED_PREFIX))?;
+        is_trouble(key).then_some(())?;
+        Some((key.to_owned(), value.as_str()?.to_owned()))
     });
     ours.collect()
 }

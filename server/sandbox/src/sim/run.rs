@@ -80,7 +80,7 @@ impl<S: Scenario> Cast<'_, S> {
 async fn tell<S: Scenario>(scenario: &S, seed: u64, schedule: &Schedule<S::Action>) -> Outcome {
     let began = Instant::now();
     let api = Server::with_options(Options {
-        clock: Clock::Runtime { start: START, since: began },
+        clock: Clock::runtime_from(START, began),
         seed,
         names_seed: Some(seed),
         ..Options::default()
