@@ -119,6 +119,9 @@ async fn a_server_crashes_on_order_until_that_is_ended() {
     app.finds("state:Ready", 2).await;
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(app.matched("state:Ready").await, 2, "it did not come back");
+    // While the API refuses everybody else, trouble can still be ordered and ended.
+    order(&app, json!({ "throttledSeconds": 30, "conflictPercent": 100 })).await;
+    assert_eq!(app.ask(Method::POST, path, Some(json!({ "crash": "3" }))).await.0, 200);
     // Ending all of it ends that of pods too.
     app.ask(Method::POST, path, Some(json!({ "ready": "false" }))).await;
     app.finds("state:Ready", 1).await;

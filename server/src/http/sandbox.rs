@@ -131,7 +131,7 @@ async fn end(State(state): State<AppState>, _caller: Caller) -> Answer<Json<Trou
     }
     for found in server.holding("nodes", DOWN_ANNOTATION, usize::MAX) {
         let up = Annotations::from([(DOWN_ANNOTATION.to_owned(), None)]);
-        annotate(&Api::<Node>::all(server.client()), text(&found, "name"), &up).await?;
+        annotate(&Api::<Node>::all(server.spared_client()), text(&found, "name"), &up).await?;
     }
     Ok(Json(trouble(server)))
 }
@@ -160,7 +160,7 @@ async fn wish(server: &Server, namespace: &str, name: &str, order: WishOrder) ->
     let ended: Vec<&String> = order.iter().filter(|(_, value)| value.is_none()).map(|(key, _)| key).collect();
     let synced: Annotations = ended.iter().map(|key| (format!("{SYNCED_PREFIX}{key}"), None)).collect();
     if !synced.is_empty() {
-        let servers: Api<GameServer> = Api::namespaced(server.client(), namespace);
+        let servers: Api<GameServer> = Api::namespaced(server.spared_client(), namespace);
         match annotate(&servers, name, &synced).await {
             // A pod without a GameServer, or a cluster without our resources.
             Err(failure) if failure.0.status == 404 => {}
@@ -169,7 +169,7 @@ async fn wish(server: &Server, namespace: &str, name: &str, order: WishOrder) ->
     }
     let mut annotations = synced;
     annotations.extend(order.into_iter().map(|(key, value)| (format!("{ANNOTATION_PREFIX}{key}"), value)));
-    annotate(&Api::<Pod>::namespaced(server.client(), namespace), name, &annotations).await
+    annotate(&Api::<Pod>::namespaced(server.spared_client(), namespace), name, &annotations).await
 }
 
 /// `POST /sandbox/nodes/NAME`: `{"down": "true"}`, or null to bring it up again.
@@ -185,7 +185,7 @@ async fn node(
         return Err(Failure::bad_parameter("trouble", why));
     }
     let down = order.into_iter().map(|(_, value)| (DOWN_ANNOTATION.to_owned(), value)).collect();
-    annotate(&Api::<Node>::all(server.client()), &name, &down).await?;
+    annotate(&Api::<Node>::all(server.spared_client()), &name, &down).await?;
     Ok(Json(trouble(server)))
 }
 
@@ -204,7 +204,8 @@ where
 {
     if !annotations.is_empty() {
         let patch = Patch::Merge(json!({ "metadata": { "annotations": annotations } }));
-        api.patch(name, &PatchParams::default(), &patch).await?;
+        // Only metadata comes back: what else an object lacks is no matter here.
+        api.patch_metadata(name, &PatchParams::default(), &patch).await?;
     }
     Ok(())
 }

@@ -170,7 +170,7 @@ fn Whole(desk: Desk) -> impl IntoView {
                 {rows}
                 <li>
                     <span class="name">{words.t("trouble.api.watches")}</span>
-                    <span class="soft hint">{words.t("trouble.apiHint.watches")}</span>
+                    <span class="soft about">{words.t("trouble.apiHint.watches")}</span>
                     <span class="now"></span>
                     <span class="seg">
                         <button type="button" disabled=move || desk.busy.get()
@@ -210,7 +210,7 @@ fn Line(desk: Desk, row: &'static Row) -> impl IntoView {
     view! {
         <li class:on=move || now.get() != 0>
             <span class="name">{name}</span>
-            <span class="soft hint">{named(words, "apiHint", row.key)}</span>
+            <span class="soft about">{named(words, "apiHint", row.key)}</span>
             <span class="now">{part(move || (now.get() != 0).then(|| row.unit.text(now.get())))}</span>
             <span class="seg">
                 {choices}
@@ -247,7 +247,7 @@ fn Nodes(desk: Desk) -> impl IntoView {
                 view! {
                     <li class:on=node.down>
                         <span class="name mono">{node.name.clone()}</span>
-                        <span class="soft hint">{state}</span>
+                        <span class="soft about">{state}</span>
                         <span class="now"></span>
                         <button type="button" aria-label=format!("{}: {act}", node.name) disabled=move || desk.busy.get()
                             on:click=move |_| desk.wish(&path, "down", value)>{act}</button>

@@ -112,6 +112,8 @@ pub const POD_CHOICES: [(&str, &str, &str); 8] = [
 
 /// One trouble of a pod in words; what nobody named here is shown as it is.
 pub fn pod_trouble(words: Words, key: &str, value: &str) -> String {
+    // What follows an @ only makes a crash another one.
+    let value = value.split('@').next().unwrap_or_default();
     let exact = POD_CHOICES.iter().find(|(_, annotation, wish)| *annotation == key && *wish == value);
     // A crash has many values: exit codes, containers.
     let found = exact.or_else(|| POD_CHOICES.iter().find(|(_, annotation, _)| *annotation == key));
@@ -164,6 +166,7 @@ mod tests {
         let words = Words::new(Lang::En);
         assert_eq!(pod_trouble(words, "pull", "fail"), words.t("trouble.pod.pullFail"));
         assert!(pod_trouble(words, "crash", "game=3").ends_with("(game=3)"));
+        assert_eq!(pod_trouble(words, "crash-once", "1@99"), words.t("trouble.pod.crashOnce"));
         assert_eq!(pod_trouble(words, "new", "x"), "new: x");
     }
 }

@@ -115,12 +115,17 @@ impl Server {
 
     /// The API as a `tower` service, for `kube::Client::new(server.service(), "default")`.
     pub fn service(&self) -> ApiService {
-        ApiService::new(self.clone())
+        ApiService::new(self.clone(), false)
     }
 
     /// A client that talks to this server in process.
     pub fn client(&self) -> kube::Client {
         kube::Client::new(self.service(), "default")
+    }
+
+    /// A client that trouble on purpose does not meet, for those who make it and end it.
+    pub fn spared_client(&self) -> kube::Client {
+        kube::Client::new(ApiService::new(self.clone(), true), "default")
     }
 
     /// Trouble on purpose.

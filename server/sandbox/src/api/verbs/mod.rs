@@ -23,7 +23,7 @@ use http::{Method, Response};
 use super::Server;
 use super::error::{ApiError, Result};
 use super::http::route::Target;
-use super::http::{not_found, query};
+use super::http::{Spared, not_found, query};
 use super::kinds::Behaviour;
 pub(super) use context::Context;
 pub(super) use purge::{finish_definition, purge};
@@ -68,7 +68,8 @@ pub(super) fn handle(server: &Server, parts: &Parts, target: Target, body: &Byte
     }
     let context = Context::new(server, resource, target, options, parts, verb)?;
     context.count_request();
-    if matches!(verb, "update" | "patch") && server.faults().conflict() {
+    let spared = parts.extensions.get::<Spared>().is_some();
+    if matches!(verb, "update" | "patch") && !spared && server.faults().conflict() {
         return Err(ApiError::stale(context.resource.named(), context.name()));
     }
     // A refusal carries the warnings too that were found on the way.
