@@ -60,6 +60,7 @@ count() {
     /^test result: /                                { p += $4; f += $6; i += $8 }
     /^cases: .* [0-9]+ listed$/                     { i -= $(NF - 1) }
     /^[0-9]+ passed, [0-9]+ failed/                 { ours_p = $1; ours_f = $3; ours_s = $5 }
+    /^sim: [0-9]+ schedules, [0-9]+ broken$/        { p += $2 - $4; f += $4 }
     /^# pass [0-9]+$/                               { p += $3 }
     /^# fail [0-9]+$/                               { f += $3 }
     END                                             { print p + ours_p, f + ours_f, i + ours_s }' "$1")

@@ -8,6 +8,8 @@
 mod actions;
 #[path = "simulation/facts.rs"]
 mod facts;
+#[path = "simulation/found.rs"]
+mod found;
 #[path = "simulation/goal.rs"]
 mod goal;
 #[path = "simulation/judge/mod.rs"]
@@ -32,9 +34,9 @@ fn number(variable: &str) -> Option<u64> {
 #[test]
 fn no_schedule_breaks_an_invariant() {
     if let Some(seed) = number("PILOTHOUSE_SIM_SEED") {
-        let outcome = sim::run(&Sets, seed, &sim::draw(&Sets, seed));
+        let outcome = sim::run(&Sets::default(), seed, &sim::draw(&Sets::default(), seed));
         println!("seed {seed}:\n{}", outcome.trace.lines().join("\n"));
-        let failure = sim::check(&Sets, seed).err();
+        let failure = sim::check(&Sets::default(), seed).err();
         println!("sim: 1 schedules, {} broken", u8::from(failure.is_some()));
         assert!(failure.is_none(), "{}", failure.unwrap());
         return;
@@ -42,7 +44,7 @@ fn no_schedule_breaks_an_invariant() {
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     let seeds = number("PILOTHOUSE_SIM_SEEDS").unwrap_or(GATE);
     let begun = Instant::now();
-    let (played, broken) = sim::check_all(&Sets, 0..seeds, threads, ENOUGH);
+    let (played, broken) = sim::check_all(&Sets::default(), 0..seeds, threads, ENOUGH);
     let told: Vec<String> = broken.iter().map(ToString::to_string).collect();
     println!("{:.1} s on {threads} threads", begun.elapsed().as_secs_f64());
     println!("sim: {played} schedules, {} broken", broken.len());
@@ -54,10 +56,10 @@ fn no_schedule_breaks_an_invariant() {
 fn the_same_seed_goes_the_same_way_to_the_last_watch_event() {
     let mut noted = 0;
     for seed in 0..12 {
-        let schedule = sim::draw(&Sets, seed);
+        let schedule = sim::draw(&Sets::default(), seed);
         // On threads of their own: nothing may hang on what a thread or the process has done before.
         let runs: Vec<sim::Outcome> = std::thread::scope(|scope| {
-            let runs = [(); 2].map(|()| scope.spawn(|| sim::run(&Sets, seed, &schedule)));
+            let runs = [(); 2].map(|()| scope.spawn(|| sim::run(&Sets::default(), seed, &schedule)));
             runs.into_iter().map(|run| run.join().unwrap()).collect()
         });
         let (first, second) = (runs[0].trace.everything(), runs[1].trace.everything());

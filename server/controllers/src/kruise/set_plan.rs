@@ -164,6 +164,24 @@ pub enum SetAction {
     CreatePod(Ordinal),
 }
 
+impl SetAction {
+    /// Whether it has to be written before the first pod is touched.
+    #[must_use]
+    pub fn is_decision(&self) -> bool {
+        match self {
+            Self::LowerReplicas { .. }
+            | Self::WriteReserve(_)
+            | Self::WriteActed(_)
+            | Self::MirrorReserve(_)
+            | Self::StoreRevision
+            | Self::MarkServer { .. } => true,
+            Self::HoldPod { .. } | Self::DeletePod { .. } | Self::AdoptPod { .. } | Self::CreatePod(_) => {
+                false
+            }
+        }
+    }
+}
+
 /// Something that the set waits for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wait {
@@ -332,6 +350,7 @@ fn plan_scale(seen: &SetObservation, members: &[PodFacts], plan: &mut SetPlan) -
     let Some(wanted) = &seen.spec.scale else { return seen.acted.clone() };
     if let Some(acted) = &seen.acted
         && !scale::is_due(wanted.replicas, acted.replicas, &wanted.reserve, &acted.reserve)
+        && !order_has_changed(acted, wanted, members)
     {
         return Some(acted.clone());
     }
@@ -347,12 +366,30 @@ fn plan_scale(seen: &SetObservation, members: &[PodFacts], plan: &mut SetPlan) -
     let acted =
         Acted { replicas: wanted.replicas, reserve: wanted.reserve.clone(), implicit: choice.implicit };
     plan.actions.push(SetAction::WriteActed(acted.clone()));
-    plan.events.push(PlannedEvent {
-        warning: false,
-        reason: "Scale",
-        message: format!("scale from {before} to {}", wanted.replicas),
-    });
+    let again =
+        seen.acted.as_ref().is_some_and(|old| old.replicas == acted.replicas && old.reserve == acted.reserve);
+    let message = if again {
+        format!("other servers go than were chosen at first: ids {} stay", acted.desired().to_text(","))
+    } else {
+        format!("scale from {before} to {}", wanted.replicas)
+    };
+    plan.events.push(PlannedEvent { warning: false, reason: "Scale", message });
     Some(acted)
+}
+
+/// Whether a server that was chosen to go still lives, and one that was chosen to stay would go first by now: the choice was
+/// made before somebody made the one Allocated or the other WaitToBeDeleted, and nothing is lost by making it again.
+fn order_has_changed(acted: &Acted, wanted: &ValidScale, members: &[PodFacts]) -> bool {
+    let desired = acted.desired();
+    let chosen = |pod: &&PodFacts| {
+        pod.counts() && pod.ordinal.is_some_and(|ordinal| !wanted.reserve.contains(ordinal))
+    };
+    let stays = |pod: &PodFacts| pod.ordinal.is_some_and(|ordinal| desired.contains(ordinal));
+    let (staying, going): (Vec<&PodFacts>, Vec<&PodFacts>) =
+        members.iter().filter(chosen).partition(|pod| stays(pod));
+    let first_staying = staying.into_iter().min_by(|a, b| delete_order::compare(a, b));
+    let last_going = going.into_iter().max_by(|a, b| delete_order::compare(a, b));
+    first_staying.zip(last_going).is_some_and(|(stays, goes)| delete_order::compare(stays, goes).is_lt())
 }
 
 /// Keeps the label that decides whether a GameServer goes with its pod (reclaim policy `Delete`).

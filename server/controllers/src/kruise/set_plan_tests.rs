@@ -283,3 +283,19 @@ fn a_size_beyond_all_sense_costs_nothing_and_can_be_taken_back() {
         plan(&seen(json!({ "replicas": 2 }), json!({ "actedReplicas": 2_000_000_000 }), &none(&[0, 1, 2])));
     assert_eq!(words(&back), ["acted 2 [] [2]", "delete g-2 p2"]);
 }
+
+/// Found by the simulation: the process that had chosen server 2 died before it deleted the pod, and then it was Allocated.
+#[test]
+fn the_choice_is_made_again_when_one_who_was_to_go_is_ranked_after_one_who_stays() {
+    let spec = json!({ "replicas": 2 });
+    let acted = json!({ "actedReplicas": 2, "implicitReserveIds": [2] });
+    let choose = |ops: [&'static str; 3]| {
+        let pods: Vec<_> = (0..).zip(ops).collect();
+        words(&plan(&seen(spec.clone(), acted.clone(), &pods)))
+    };
+    assert_eq!(choose(["None", "None", "None"]), ["delete g-2 p2"]);
+    assert_eq!(choose(["None", "None", "Allocated"]), ["acted 2 [] [1]", "delete g-1 p1"]);
+    assert_eq!(choose(["WaitToBeDeleted", "None", "None"]), ["acted 2 [] [0]", "delete g-0 p0"]);
+    // Between those who are equal the first choice stands, and nothing is written over and over.
+    assert_eq!(choose(["Allocated", "Allocated", "Allocated"]), ["delete g-2 p2"]);
+}

@@ -44,13 +44,12 @@ pub(super) async fn reconcile(shared: &Shared, key: Key) -> Result<Next, WriteEr
         shared.memory().remove(&key);
         return Ok(Next { gone: true, ..Next::default() });
     };
-    let plan = set_plan::plan(&seen);
-    let applied = apply(shared, &key, &seen, &plan).await;
-    if applied.is_ok() {
-        for event in plan.events {
+    let applied = apply(shared, &key, &seen).await;
+    let applied = applied.map(|events| {
+        for event in events {
             shared.events.tell(SET_CONTROLLER, set.object_ref(&()), event);
         }
-    }
+    });
     // The status tells how it is now, also when something failed: why the set is not what it should be.
     let Some((set, seen)) = fetch(shared, &key) else { return applied.map(|()| Next::default()) };
     let plan = set_plan::plan(&seen);
@@ -83,13 +82,31 @@ fn as_refs<T>(list: &[Arc<T>]) -> Vec<&T> {
     list.iter().map(|item| &**item).collect()
 }
 
-async fn apply(shared: &Shared, key: &Key, seen: &SetObservation, plan: &SetPlan) -> Result<(), WriteError> {
+/// Does what the plan says; returns what is to be told.
+async fn apply(shared: &Shared, key: &Key, seen: &SetObservation) -> Result<Vec<PlannedEvent>, WriteError> {
+    let mut plan = set_plan::plan(seen);
+    let mut events = std::mem::take(&mut plan.events);
+    if !plan.actions.iter().any(SetAction::is_decision) {
+        return carry_out(shared, key, seen, &plan).await.map(|()| events);
+    }
+    decide(shared, key, seen, &plan).await?;
+    // Writing the decision took a while. What was learnt meanwhile may be that a server who was to go is Allocated now, so
+    // nothing is removed before another look; a decision that has to be made anew ends this run.
+    let Some((_, seen)) = fetch(shared, key) else { return Ok(events) };
+    let plan = set_plan::plan(&seen);
+    if !plan.actions.iter().any(SetAction::is_decision) {
+        carry_out(shared, key, &seen, &plan).await?;
+        events.extend(plan.events.into_iter().filter(|event| !events.contains(event)).collect::<Vec<_>>());
+    }
+    Ok(events)
+}
+
+/// The part of a plan that is written before a pod is touched.
+async fn decide(shared: &Shared, key: &Key, seen: &SetObservation, plan: &SetPlan) -> Result<(), WriteError> {
     let mut marks = Vec::new();
-    let mut removals = Vec::new();
-    let mut creations = Vec::new();
     for action in &plan.actions {
         match action {
-            SetAction::LowerReplicas { from, to } => lower_replicas(shared, key, seen, *from, *to).await?,
+            SetAction::LowerReplicas { to, .. } => lower_replicas(shared, key, seen, *to).await?,
             SetAction::WriteReserve(ids) => {
                 let patch = json!({
                     "metadata": {
@@ -109,13 +126,30 @@ async fn apply(shared: &Shared, key: &Key, seen: &SetObservation, plan: &SetPlan
             }
             SetAction::StoreRevision => store_revision(shared, key, seen).await?,
             SetAction::MarkServer { .. } => marks.push(touch(shared, key, seen, action)),
+            _ => {}
+        }
+    }
+    side_by_side(shared, marks).await
+}
+
+/// The pods of a plan.
+async fn carry_out(
+    shared: &Shared,
+    key: &Key,
+    seen: &SetObservation,
+    plan: &SetPlan,
+) -> Result<(), WriteError> {
+    let mut removals = Vec::new();
+    let mut creations = Vec::new();
+    for action in &plan.actions {
+        match action {
             SetAction::HoldPod { .. } | SetAction::DeletePod { .. } | SetAction::AdoptPod { .. } => {
                 removals.push(touch(shared, key, seen, action));
             }
             SetAction::CreatePod(ordinal) => creations.push(*ordinal),
+            _ => {}
         }
     }
-    side_by_side(shared, marks).await?;
     side_by_side(shared, removals).await?;
     create_pods(shared, key, seen, &creations).await
 }
@@ -134,15 +168,14 @@ async fn lower_replicas(
     shared: &Shared,
     key: &Key,
     seen: &SetObservation,
-    from: u32,
     to: u32,
 ) -> Result<(), WriteError> {
-    let patch = json!([
-        { "op": "test", "path": "/metadata/uid", "value": seen.set.uid },
-        { "op": "test", "path": "/spec/replicas", "value": from },
-        { "op": "replace", "path": "/spec/replicas", "value": to },
-    ]);
-    let written = shared.writer.json(Kind::Set, &key.namespace, &key.name, &patch).await?;
+    let patch = json!({
+        // A test on the old number would not do: people may have set another one since, and then the same again.
+        "metadata": { "resourceVersion": seen.set.resource_version },
+        "spec": { "replicas": to },
+    });
+    let written = shared.writer.merge(Kind::Set, &key.namespace, &key.name, &patch).await?;
     set_seen(shared, key, &written).await;
     Ok(())
 }

@@ -17,16 +17,29 @@ use sandbox::sim::{Call, Invariants, Launch, Random, Scenario, history::History}
 use serde_json::{Value, json};
 use tokio::task::AbortHandle;
 
-pub struct Sets;
+/// The world of a seed, or one with a given spec of the set and one process.
+#[derive(Default)]
+pub struct Sets {
+    pub spec: Option<Value>,
+}
 
 /// How a world is set up.
-pub struct Setup {
-    pub processes: usize,
-    pub spec: Value,
+struct Setup {
+    processes: usize,
+    spec: Value,
+}
+
+impl Sets {
+    fn setup(&self, seed: u64) -> Setup {
+        match &self.spec {
+            Some(spec) => Setup { processes: 1, spec: spec.clone() },
+            None => Setup::of(seed),
+        }
+    }
 }
 
 impl Setup {
-    pub fn of(seed: u64) -> Self {
+    fn of(seed: u64) -> Self {
         let mut random = Random::of(seed, "world");
         let mut spec = json!({ "replicas": random.between(1, 6) });
         if random.chance(50) {
@@ -71,12 +84,12 @@ impl Scenario for Sets {
         let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
         let mut world: Vec<(String, Value)> = definitions.map(|crd| (path.to_owned(), crd)).collect();
         let path = format!("/apis/game.kruise.io/v1alpha1/namespaces/{NAMESPACE}/gameserversets");
-        world.push((path, set_object(Setup::of(seed).spec)));
+        world.push((path, set_object(self.setup(seed).spec)));
         world
     }
 
     fn processes(&self, seed: u64) -> usize {
-        Setup::of(seed).processes
+        self.setup(seed).processes
     }
 
     fn resources(&self) -> &'static [&'static str] {
@@ -125,7 +138,7 @@ impl Scenario for Sets {
     }
 
     fn invariants(&self, seed: u64) -> Box<dyn Invariants> {
-        Box::new(judge::Judge::new(Setup::of(seed).processes > 1))
+        Box::new(judge::Judge::new(self.processes(seed) > 1))
     }
 
     fn goal(&self, history: &History) -> Result<(), String> {

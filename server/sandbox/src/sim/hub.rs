@@ -210,8 +210,9 @@ impl Hub {
             let (marks, history) = (&known.marks, &state.history);
             let known_until = |until: Duration| {
                 let revisions = marks.iter().map(|(resource, marks)| {
-                    let count = marks.partition_point(|(at, _)| *at <= until);
-                    let mark = marks[..count].iter().map(|(_, revision)| *revision).max().unwrap_or(0);
+                    // Nobody acts before the first list, so that is known in any case.
+                    let count = marks.partition_point(|(at, _)| *at <= until).max(1);
+                    let mark = marks.iter().take(count).map(|(_, revision)| *revision).max().unwrap_or(0);
                     (resource.clone(), if mark == 0 { 0 } else { history.stands_until(resource, mark) })
                 });
                 revisions.collect()
