@@ -277,13 +277,21 @@ impl Writer {
         self.call("patch", kind, namespace, name, call).await
     }
 
-    /// Deletes the object with this uid.
+    /// Deletes the object with this uid, and in this version when one is given.
     ///
     /// # Errors
-    /// What the API said; another uid is [`Category::Conflict`].
-    pub async fn delete(&self, kind: Kind, namespace: &str, name: &str, uid: &str) -> Result<(), WriteError> {
+    /// What the API said; another uid or version is [`Category::Conflict`].
+    pub async fn delete(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+        uid: &str,
+        version: Option<&str>,
+    ) -> Result<(), WriteError> {
         let api = self.api(kind, namespace);
-        let preconditions = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
+        let preconditions =
+            Preconditions { uid: Some(uid.to_owned()), resource_version: version.map(ToOwned::to_owned) };
         let params = DeleteParams::default().preconditions(preconditions);
         self.call("delete", kind, namespace, name, async move { api.delete(name, &params).await.map(|_| ()) })
             .await

@@ -54,6 +54,8 @@ pub enum ServerAction {
         uid: String,
         /// Make sure by asking the API that there is no pod with this uid: the cache of pods may be behind.
         unless_pod: Option<String>,
+        /// Only this version, when it is a mark on the GameServer that says that it goes: the mark may be off again by now.
+        version: Option<String>,
     },
     /// Merge patch of the pod's metadata; carries the uid.
     PatchPod(Value),
@@ -110,13 +112,14 @@ fn without_pod(server: &SlimGameServer) -> Option<ServerAction> {
     if server.metadata.deletion_timestamp.is_some() {
         return None;
     }
-    let delete = |unless_pod| Some(ServerAction::Delete { uid: uid(&server.metadata), unless_pod });
+    let uid = uid(&server.metadata);
     if label(&server.metadata, keys::GS_DELETING) == "true" {
-        return delete(None);
+        let version = server.metadata.resource_version.clone();
+        return Some(ServerAction::Delete { uid, unless_pod: None, version });
     }
     // Garbage collection would do the same, at 20 objects a second with its usual settings.
     let owner = controller_of(&server.metadata).filter(|owner| owner.kind == "Pod")?;
-    delete(Some(owner.uid.clone()))
+    Some(ServerAction::Delete { uid, unless_pod: Some(owner.uid.clone()), version: None })
 }
 
 /// A GameServer that its former pod owned: its settings end with that pod (reclaim policy `Cascade`).
@@ -124,7 +127,8 @@ fn of_an_earlier_pod(pod: &SlimPod, server: &SlimGameServer) -> Option<ServerAct
     let owner = controller_of(&server.metadata).filter(|owner| owner.kind == "Pod")?;
     let earlier =
         Some(&owner.uid) != pod.metadata.uid.as_ref() && server.metadata.deletion_timestamp.is_none();
-    earlier.then(|| ServerAction::Delete { uid: uid(&server.metadata), unless_pod: Some(owner.uid.clone()) })
+    let unless_pod = Some(owner.uid.clone());
+    earlier.then(|| ServerAction::Delete { uid: uid(&server.metadata), unless_pod, version: None })
 }
 
 fn template_of(set: &SlimGameServerSet) -> GameServerTemplate {

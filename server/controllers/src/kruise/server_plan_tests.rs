@@ -268,7 +268,7 @@ fn a_game_server_without_pod_goes_when_it_is_marked_or_its_pod_owned_it() {
     let owned_by_pod = settled(json!({}));
     assert_eq!(
         plan(observation(None, Some(&owned_by_pod), Some(&set))).actions,
-        [ServerAction::Delete { uid: "s0".into(), unless_pod: Some("p0".into()) }]
+        [ServerAction::Delete { uid: "s0".into(), unless_pod: Some("p0".into()), version: None }]
     );
     let owner = json!([{ "apiVersion": "game.kruise.io/v1alpha1", "kind": "GameServerSet", "name": "g", "uid": "u", "controller": true }]);
     for (marked, gone) in [(json!("true"), true), (json!("false"), false), (json!(null), false)] {
@@ -276,7 +276,10 @@ fn a_game_server_without_pod_goes_when_it_is_marked_or_its_pod_owned_it() {
             json!({ "metadata": { "ownerReferences": owner, "labels": { "game.kruise.io/gs-deleting": marked } } }),
         );
         let actions = plan(observation(None, Some(&server), Some(&set))).actions;
-        assert_eq!(actions == [ServerAction::Delete { uid: "s0".into(), unless_pod: None }], gone);
+        assert_eq!(
+            actions == [ServerAction::Delete { uid: "s0".into(), unless_pod: None, version: None }],
+            gone
+        );
         assert_eq!(actions.is_empty(), !gone);
     }
 }
@@ -285,7 +288,10 @@ fn a_game_server_without_pod_goes_when_it_is_marked_or_its_pod_owned_it() {
 fn the_settings_of_an_earlier_pod_end_with_it() {
     let again = pod(json!({ "metadata": { "uid": "p1" } }));
     let plan = both(&again, &settled(json!({ "spec": { "opsState": "Allocated" } })));
-    assert_eq!(plan.actions, [ServerAction::Delete { uid: "s0".into(), unless_pod: Some("p0".into()) }]);
+    assert_eq!(
+        plan.actions,
+        [ServerAction::Delete { uid: "s0".into(), unless_pod: Some("p0".into()), version: None }]
+    );
 }
 
 #[test]

@@ -60,16 +60,16 @@ async fn apply(shared: &Shared, key: &Key, action: &ServerAction) -> Result<(), 
             let created = writer.create(Kind::Server, namespace, server).await;
             seen(shared, &caches.servers, key, but_for(Category::AlreadyExists, created)?).await;
         }
-        ServerAction::Delete { uid, unless_pod } => {
+        ServerAction::Delete { uid, unless_pod, version } => {
             if let Some(pod_uid) = unless_pod
                 && pod_lives(shared, key, pod_uid).await?
             {
                 return Ok(());
             }
-            match writer.delete(Kind::Server, namespace, name, uid).await {
-                Err(error) if !matches!(error.category, Category::NotFound | Category::Conflict) => {
-                    return Err(error);
-                }
+            match writer.delete(Kind::Server, namespace, name, uid, version.as_deref()).await {
+                // It has changed, or is another one by now: the watch brings it here again.
+                Err(error) if error.category == Category::Conflict => {}
+                Err(error) if error.category != Category::NotFound => return Err(error),
                 _ => {
                     let expect = Expect::Removal { uid: uid.clone() };
                     caches.servers.wait_seen(key, expect, shared.options.seen_timeout).await;

@@ -244,7 +244,7 @@ async fn forget_old_revisions(shared: &Shared, key: &Key, seen: &SetObservation)
     old.sort_by_key(|revision| std::cmp::Reverse(revision.revision));
     for revision in old.into_iter().skip(REVISIONS_KEPT) {
         let (name, uid) = (revision.name_any(), revision.uid().unwrap_or_default());
-        let deleted = shared.writer.delete(Kind::Revision, &key.namespace, &name, &uid).await;
+        let deleted = shared.writer.delete(Kind::Revision, &key.namespace, &name, &uid, None).await;
         if let Err(error) = deleted {
             tracing::debug!(%key, %error, "an old revision stays");
         }
@@ -277,7 +277,7 @@ async fn touch(
             patch_and_see(shared, Kind::Pod, &pod, &patch).await
         }
         SetAction::DeletePod { name, uid } => {
-            let deleted = shared.writer.delete(Kind::Pod, &key.namespace, name, uid).await;
+            let deleted = shared.writer.delete(Kind::Pod, &key.namespace, name, uid, None).await;
             if deleted.is_ok() {
                 let (pod, expect) = (Key::new(&key.namespace, name), Expect::Removal { uid: uid.clone() });
                 shared.caches.pods.wait_seen(&pod, expect, shared.options.seen_timeout).await;

@@ -1,6 +1,6 @@
 //! What the simulation has found, each as the short schedule that showed it.
 
-use crate::{actions::Action, scenario::Sets};
+use crate::{actions::Action, facts::SERVERS, scenario::Sets};
 use sandbox::sim::{
     self, Step,
     fault::{Fault, Moment},
@@ -18,9 +18,6 @@ fn holds(spec: Value, steps: Vec<(f64, Step<Action>)>) {
     let schedule = steps.into_iter().map(|(at, step)| (seconds(at), step)).collect();
     let outcome = sim::run(&scenario, 1, &schedule);
     let told = outcome.trace.lines().join("\n");
-    if std::env::var_os("SHOW").is_some() {
-        println!("{told}");
-    }
     assert!(outcome.broken.is_none(), "{told}");
 }
 
@@ -84,4 +81,19 @@ fn a_kill_does_not_lower_a_size_that_people_have_set_since() {
         (15.0, user(Action::Scale(3))),
     ];
     holds(json!({ "replicas": 3 }), steps);
+}
+
+/// The id of a server comes back while its pod ends, and the cache of GameServers still shows the mark that it goes.
+#[test]
+fn settings_stay_when_the_id_came_back_and_the_mark_was_taken_off() {
+    let stale = Fault::Hold { process: 0, resource: Some(SERVERS), lasts: seconds(10.0) };
+    for scale_up in [10.1, 10.3, 10.6, 11.0, 11.5] {
+        let steps = vec![
+            (8.0, user(Action::Ops(2, "WaitToBeDeleted"))),
+            (10.0, user(Action::Scale(2))),
+            (10.05, Step::Fault(stale.clone())),
+            (scale_up, user(Action::Scale(3))),
+        ];
+        holds(json!({ "replicas": 3, "gameServerTemplate": { "reclaimPolicy": "Delete" } }), steps);
+    }
 }
