@@ -6,6 +6,7 @@ pub mod yaml;
 
 use crate::lean::{memo, part};
 use crate::{
+    app::Boot,
     data::initial,
     drawer::{Part, use_drawer},
     i18n::{group, use_words},
@@ -111,6 +112,8 @@ fn Whole(detail: RwSignal<Option<ServerDetail>>, gone: RwSignal<bool>) -> impl I
     let row = memo(move || detail.with(|detail| detail.as_ref().map(|detail| detail.row.clone())));
     let Some(first) = row.get_untracked() else { return ().into_any() };
     let key = StoredValue::new(first.key.clone());
+    let sandbox = use_context::<Boot>().is_some_and(|boot| boot.sandbox);
+    let trouble = format!("sandbox?pod={}/{}", first.key.namespace, first.key.name);
     let yaml = Yaml::new(Signal::derive(move || format!("api/v1/gameservers/{}/yaml", key.get_value())));
     let text = move |pick: fn(&ServerRow) -> String| {
         Signal::derive(move || row.with(|row| row.as_ref().map(pick).unwrap_or_default()))
@@ -149,6 +152,7 @@ fn Whole(detail: RwSignal<Option<ServerDetail>>, gone: RwSignal<bool>) -> impl I
                 <span class="grow"></span>
                 <div class="acts">
                     <CopyButton text=first.key.name.clone() />
+                    {sandbox.then(|| view! { <a class="button needs-script" href=trouble>{words.t("trouble.title")}</a> })}
                     <YamlButton yaml />
                     <ChangeButton key=first.key off=Signal::derive(move || gone.get()) />
                 </div>

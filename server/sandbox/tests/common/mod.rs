@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 pub fn server() -> (Server, Client) {
     let server = Server::new();
+    server.serve_logs(std::sync::Arc::new(sandbox::SimulatedLogs { seed: 1 }));
     let client = server.client();
     (server, client)
 }

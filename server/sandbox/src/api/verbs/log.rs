@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::context::Context;
 use crate::api::Server;
-use crate::api::error::{ApiError, FieldError, Result};
+use crate::api::error::{ApiError, FieldError, Named, Result};
 use crate::api::http::answer;
 use crate::api::http::compress::Endless;
 use crate::api::logs::{ContainerLog, LogLine, NoLog};
@@ -34,7 +34,8 @@ struct LogOptions {
 }
 
 impl LogOptions {
-    fn parse(query: &str) -> Result<Self> {
+    /// Reads the query of a request about the pod of this name.
+    fn parse(query: &str, pod: &str) -> Result<Self> {
         let pairs: Vec<(String, String)> = serde_urlencoded(query)?;
         let mut options = Self::default();
         for (name, value) in pairs {
@@ -44,18 +45,16 @@ impl LogOptions {
                 "follow" => options.follow = truth(),
                 "previous" => options.previous = truth(),
                 "timestamps" => options.timestamps = truth(),
-                "sinceSeconds" => options.since_seconds = Some(whole(&value, &name, 1)?),
+                "sinceSeconds" => options.since_seconds = Some(whole(&value, &name, pod, 1)?),
                 "sinceTime" => options.since_time = Some(time(&value)?),
-                "tailLines" => options.tail_lines = usize::try_from(whole(&value, &name, 0)?).ok(),
-                "limitBytes" => options.limit_bytes = usize::try_from(whole(&value, &name, 1)?).ok(),
+                "tailLines" => options.tail_lines = usize::try_from(whole(&value, &name, pod, 0)?).ok(),
+                "limitBytes" => options.limit_bytes = usize::try_from(whole(&value, &name, pod, 1)?).ok(),
                 _ => {}
             }
         }
         if options.since_seconds.is_some() && options.since_time.is_some() {
-            return Err(invalid(
-                "sinceSeconds",
-                "at most one of `sinceTime` or `sinceSeconds` may be specified",
-            ));
+            let why = "at most one of `sinceTime` or `sinceSeconds` may be specified";
+            return Err(invalid(pod, &FieldError::forbidden("[]", why)));
         }
         Ok(options)
     }
@@ -87,12 +86,13 @@ fn serde_urlencoded(query: &str) -> Result<Vec<(String, String)>> {
     pairs.map(|pairs| pairs.0).map_err(|error| ApiError::bad_request(format!("malformed query: {error}")))
 }
 
-fn whole(text: &str, name: &str, least: i64) -> Result<i64> {
+fn whole(text: &str, name: &str, pod: &str, least: i64) -> Result<i64> {
     let number = text
         .parse::<i64>()
         .map_err(|_| ApiError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))?;
     if number < least {
-        return Err(invalid(name, &format!("must be greater than or equal to {least}")));
+        let why = if least == 0 { "must be greater than or equal to 0" } else { "must be greater than 0" };
+        return Err(invalid(pod, &FieldError::invalid(name, number, why)));
     }
     Ok(number)
 }
@@ -102,13 +102,13 @@ fn time(text: &str) -> Result<Timestamp> {
         .map_err(|_| ApiError::bad_request(format!("parsing time {text:?} as RFC 3339: cannot parse")))
 }
 
-fn invalid(field: &str, why: &str) -> ApiError {
-    ApiError::invalid_options("PodLogOptions", "", &FieldError::forbidden(field, why))
+fn invalid(pod: &str, error: &FieldError) -> ApiError {
+    ApiError::invalid(Named { group: "", name: "PodLogOptions" }, pod, std::slice::from_ref(error))
 }
 
 /// GET of the log.
 pub fn log(context: &Context<'_>) -> Result<Response<Body>> {
-    let options = LogOptions::parse(context.query)?;
+    let options = LogOptions::parse(context.query, context.name())?;
     let stored = context.stored(&context.key())?;
     let Some(source) = context.server.log_source() else {
         let message = "the sandbox has no pods/log: nobody here plays kubelets that could tell";
@@ -117,7 +117,7 @@ pub fn log(context: &Context<'_>) -> Result<Response<Body>> {
     let opened = source.open(&stored.value(), options.container.as_deref(), options.previous);
     let log = match opened {
         Ok(log) => log,
-        Err(NoLog::Nothing) => return Ok(text(Body::empty())),
+        Err(NoLog::Nothing) => return Ok(nothing()),
         Err(NoLog::Refused(why)) => return Err(ApiError::bad_request(why)),
     };
     let now = context.server.clock().now();
@@ -163,6 +163,13 @@ pub fn log(context: &Context<'_>) -> Result<Response<Body>> {
 
 fn text(body: Body) -> Response<Body> {
     answer::raw(StatusCode::OK, "text/plain", body)
+}
+
+/// There is no node yet that could be asked.
+fn nothing() -> Response<Body> {
+    let mut response = answer::raw(StatusCode::NO_CONTENT, "text/plain", Body::empty());
+    response.headers_mut().remove(http::header::CONTENT_TYPE);
+    response
 }
 
 /// Follows one run of a container until it ends or its pod is gone.
@@ -231,7 +238,7 @@ mod tests {
 
     #[test]
     fn options_are_read_and_nonsense_is_refused() {
-        let options = LogOptions::parse("container=game&follow=true&tailLines=5&timestamps=1").unwrap();
+        let options = LogOptions::parse("container=game&follow=true&tailLines=5&timestamps=1", "p").unwrap();
         assert_eq!(
             options,
             LogOptions {
@@ -249,7 +256,7 @@ mod tests {
             ("sinceTime=yesterday", 400),
             ("sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z", 422),
         ] {
-            assert_eq!(LogOptions::parse(query).unwrap_err().code, code, "{query}");
+            assert_eq!(LogOptions::parse(query, "p").unwrap_err().code, code, "{query}");
         }
     }
 }
