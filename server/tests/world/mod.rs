@@ -202,7 +202,7 @@ impl Pilothouse {
 
     /// How many servers a filter finds.
     pub async fn matched(&self, q: &str) -> u64 {
-        let q = q.replace(' ', "%20");
+        let q = q.replace(' ', "%20").replace('>', "%3E");
         let (status, window) = self.get(&format!("gameservers?q={q}&limit=1")).await;
         assert_eq!(status, 200, "{window}");
         window["matched"].as_u64().unwrap()

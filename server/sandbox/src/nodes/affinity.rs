@@ -160,6 +160,8 @@ pub struct Rules {
     avoided: Places,
     /// Where pods are that want to be away from it.
     unwelcome: Places,
+    /// The only node that does, because a claim of the pod gets its volume there.
+    pub pinned: Option<String>,
 }
 
 /// Why a node does not do, and whether removing other pods could help.
@@ -221,7 +223,9 @@ impl Rules {
             let place = node.labels.get(key);
             place.is_some_and(|place| places.as_ref().is_none_or(|places| places.contains(place)))
         };
-        if !self.wanted.iter().all(has) {
+        if self.pinned.as_ref().is_some_and(|pinned| *pinned != node.name) {
+            Some(("node(s) didn't find available persistent volumes to bind", false))
+        } else if !self.wanted.iter().all(has) {
             Some(("node(s) didn't match pod affinity rules", false))
         } else if is_in(&self.avoided) {
             Some(("node(s) didn't match pod anti-affinity rules", true))

@@ -125,3 +125,13 @@ fn terms_look_into_the_namespaces_that_they_name() {
         assert_eq!(allowed(Some(&affinity), "other", None).len() == 1, found, "{more}");
     }
 }
+
+#[test]
+fn a_claim_that_gets_its_volume_on_a_node_holds_its_pods_there() {
+    let rules = Rules { pinned: Some("a1".into()), ..Rules::default() };
+    assert_eq!(rules.refuse(&node("a1", "a")), None);
+    assert_eq!(
+        rules.refuse(&node("a2", "a")),
+        Some(("node(s) didn't find available persistent volumes to bind", false))
+    );
+}

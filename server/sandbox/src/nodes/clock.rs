@@ -15,7 +15,12 @@ pub struct Clock {
 impl Clock {
     /// A clock that shows the real time now and then runs with tokio's clock.
     pub fn starting_now() -> Self {
-        Self { wall: Timestamp::now(), start: Instant::now() }
+        Self::starting_at(Timestamp::now())
+    }
+
+    /// A clock that shows this time now and then runs with tokio's clock.
+    pub fn starting_at(wall: Timestamp) -> Self {
+        Self { wall, start: Instant::now() }
     }
 
     /// The time now.

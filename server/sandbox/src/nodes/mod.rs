@@ -38,6 +38,7 @@ mod addresses;
 mod affinity;
 mod amount;
 pub(crate) mod clock;
+mod demand;
 mod engine;
 mod events;
 mod game;
@@ -92,7 +93,7 @@ pub enum Error {
 /// [`Error::Options`] at once when the options cannot work; none later.
 pub async fn run(client: Client, options: Options, stop: CancellationToken) -> Result<(), Error> {
     options.check()?;
-    let clock = clock::Clock::starting_now();
+    let clock = options.begin.map_or_else(clock::Clock::starting_now, clock::Clock::starting_at);
     let (sender, candidates) = tokio::sync::watch::channel(None);
     let (news_sender, news) = tokio::sync::mpsc::channel(NEWS_QUEUE);
     let (recorder, events) = events::recorder(options.seed);

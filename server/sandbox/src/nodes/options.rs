@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::Error;
 
 /// `spec.schedulerName` of pods that the simulated scheduler binds in any case.
@@ -26,6 +28,8 @@ pub struct Options {
     pub timing: Timing,
     /// Makes invented ids and the spread of times repeatable.
     pub seed: u64,
+    /// What time it is at the start; the real time when absent. With this, the seed and paused time, a run can be repeated.
+    pub begin: Option<Timestamp>,
     /// How many writes may be under way at once.
     pub writes_in_flight: usize,
     /// How many writes are begun in a second at most; no limit when absent.
@@ -47,6 +51,7 @@ impl Default for Options {
             schedule_all: false,
             timing: Timing::default(),
             seed: 1,
+            begin: None,
             writes_in_flight: 32,
             writes_per_second: None,
             events_up_to: 0,

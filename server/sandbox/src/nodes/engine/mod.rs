@@ -23,6 +23,7 @@ use tracing::{debug, warn};
 
 use super::addresses::Addresses;
 use super::clock::Clock;
+use super::demand::Demand;
 use super::events::{Note, Recorder, Speaker};
 use super::ids::mix;
 use super::kubelet::Local;
@@ -31,7 +32,6 @@ use super::machines::Candidates;
 use super::options::{Options, SCHEDULER_NAME};
 use super::pace::Pace;
 use super::pod::Pod;
-use super::schedule::Demand;
 use super::volumes::{Claims, News};
 use super::write::Outcome;
 

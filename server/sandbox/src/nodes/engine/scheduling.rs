@@ -35,7 +35,9 @@ impl Engine {
             let still_there = candidates.iter().any(|machine| machine.name == node);
             match &waits {
                 Waits::Nothing if entry.awaits_claims && still_there => return self.bind(uid, node),
-                Waits::FirstUse(_) if still_there => return,
+                Waits::FirstUse(claims) if still_there && pinned(claims).is_none_or(|pin| pin == node) => {
+                    return;
+                }
                 _ if !entry.awaits_claims => return,
                 _ => self.give_up(uid),
             }
@@ -43,7 +45,14 @@ impl Engine {
         let Some(entry) = self.pods.get(uid) else { return };
         let decision = match &waits {
             Waits::Refused(why) => Decision::Unschedulable(refused_everywhere(candidates.len(), why)),
-            _ => schedule(&entry.pod, &candidates, &self.usage, &self.rules(uid, &candidates)),
+            _ => {
+                let mut rules = self.rules(uid, &candidates);
+                if let Waits::FirstUse(claims) = &waits {
+                    let is_there = |pin: &&str| candidates.iter().any(|machine| machine.name == *pin);
+                    rules.pinned = pinned(claims).filter(is_there).map(str::to_owned);
+                }
+                schedule(&entry.pod, &candidates, &self.usage, &rules)
+            }
         };
         match (decision, waits) {
             (Decision::Bind(node), Waits::FirstUse(claims)) => self.select(uid, node, &claims),
@@ -135,6 +144,11 @@ impl Engine {
             Err(error) => warn!(%error, "a simulated condition cannot be written as JSON"),
         }
     }
+}
+
+/// The node that was chosen for a claim already, by another pod or before: it stays so until the claim has its volume.
+fn pinned(claims: &[(String, Option<String>)]) -> Option<&str> {
+    claims.iter().find_map(|(_, selected)| selected.as_deref())
 }
 
 /// The status of a pod that fits nowhere, unless it says so already.

@@ -18,11 +18,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::clock::after;
+use super::demand::Demand;
 use super::events::Note;
 use super::ids::mix;
 use super::options::Timing;
 use super::pod::{Container, Pod, PodStatus};
-use super::schedule::Demand;
 pub use container::{Memory, State};
 use resize::Resizing;
 pub use resize::asks_for_room;

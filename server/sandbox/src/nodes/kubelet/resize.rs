@@ -9,8 +9,8 @@ use jiff::Timestamp;
 
 use super::super::amount::Amount;
 use super::super::clock::after;
+use super::super::demand::Demand;
 use super::super::pod::{Container, ContainerStatus, Pod, Resources};
-use super::super::schedule::Demand;
 use super::{Local, Machine, Plan};
 
 /// Something about a resize that a condition of the pod tells.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::super::schedule::Demand;
+use super::super::demand::Demand;
 use super::Room;
 use super::tests::Life;
 
