@@ -191,14 +191,25 @@ pub async fn nodes_go_down_and_come_back(world: &mut World) {
     assert_eq!(container(&pod).unwrap().restart_count, 0);
 }
 
-/// Players come, and their number stands on the pod.
+/// Players come, and their number stands on the pod. A game may be empty for minutes; of ten, some are not.
 pub async fn players_come(world: &mut World) {
-    world.create("played", json!({"sim.pilothouse.dev/players": "max=40"}), json!({})).await;
+    for index in 0..10 {
+        world
+            .create(&format!("played-{index}"), json!({"sim.pilothouse.dev/players": "max=40"}), json!({}))
+            .await;
+    }
     world.simple("quiet").await;
     let number = |pod: &Pod| pod.metadata.annotations.as_ref()?.get(PLAYERS_ANNOTATION)?.parse::<u32>().ok();
-    world
-        .pod("played", "with players", |pod| number(pod).is_some_and(|players| players > 0 && players <= 40))
-        .await;
+    let numbers = async || {
+        let pods = world.pods().list(&ListParams::default()).await.unwrap().items;
+        pods.iter().filter_map(number).collect::<Vec<u32>>()
+    };
+    let all_tell = async || {
+        let numbers = numbers().await;
+        numbers.len() == 10 && numbers.iter().any(|players| *players > 0)
+    };
+    world.wait("players", all_tell).await;
+    assert!(numbers().await.iter().all(|players| *players <= 40));
     assert_eq!(number(&world.ready("quiet").await), None);
 }
 
