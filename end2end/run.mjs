@@ -3,13 +3,14 @@
 //   node run.mjs [NAME]      only tests whose name holds NAME
 //
 // Reads PILOTHOUSE_BIN (the server), CHROMIUM (the browser), PILOTHOUSE_TEST_KUBECONFIG (a real control plane with
-// our resources and simulated nodes; tests that need one are left out without it).
+// our resources and simulated nodes; tests that need one are left out without it), PILOTHOUSE_TEST_SITE (the site; tests of what only a
+// release site has are left out without one).
 // The last line is `N passed, N failed[, N skipped]`; a screenshot of each failure lies in target/end2end/.
-import { mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
-import { startServer, root } from './lib/server.mjs';
+import { startServer, root, site } from './lib/server.mjs';
 
 const wanted = process.argv[2] ?? '';
 const shots = join(root, 'target', 'end2end');
@@ -48,6 +49,11 @@ for (const { name, run, options } of tests) {
   if (!name.includes(wanted)) continue;
   if (options.cluster && !process.env.PILOTHOUSE_TEST_KUBECONFIG) {
     console.log(`skip  ${name} (no real control plane: PILOTHOUSE_TEST_KUBECONFIG is not set)`);
+    skipped++;
+    continue;
+  }
+  if (options.cut && !existsSync(join(site, 'pkg', 'chunks.json'))) {
+    console.log(`skip  ${name} (a debug site is not cut into chunks: PILOTHOUSE_TEST_SITE names a release one)`);
     skipped++;
     continue;
   }

@@ -8,35 +8,45 @@ site=$root/target/site
 # Compiles the pages for the browser and lays out target/site: build_site debug|release.
 # cargo-leptos would do the same; this needs none of its seven minutes of installation.
 build_site() {
-  local mode=$1 profile=debug cargo_args=() raw out=$site/pkg mark=target/front/site-mode began=$SECONDS
+  local mode=$1 profile=debug cargo_args=(--features hydrate) linker=() raw out=$site/pkg mark=target/front/site-mode began=$SECONDS
+  local cut=target/front/cut
   need_wasm_target
   need_wasm_bindgen
   if [ "$mode" = release ]; then
-    need_wasm_opt
+    need_wasm_split
+    need_binaryen
     profile=wasm-release
-    cargo_args=(--profile wasm-release)
+    cargo_args=(--features split --profile wasm-release)
+    # Only with relocations it is known what each function uses.
+    linker=(-- -C link-arg=--emit-relocs)
   fi
   # Two builds in one tree would take each other's files: the second waits here.
   mkdir -p target/front
   exec 9>target/front/site.lock
   if command -v flock >/dev/null; then flock 9; fi
   step "pages: compiling for the browser ($mode)"
-  env "${wasm_env[@]}" cargo build -p app --lib --features hydrate --target wasm32-unknown-unknown \
-    --target-dir target/front "${cargo_args[@]}" >&2 || die "the pages do not compile (see above): mend the first error and run this again"
+  env "${wasm_env[@]}" cargo rustc -p app --lib --target wasm32-unknown-unknown \
+    --target-dir target/front "${cargo_args[@]}" "${linker[@]}" >&2 || die "the pages do not compile (see above): mend the first error and run this again"
   raw=target/front/wasm32-unknown-unknown/$profile/app.wasm
   mkdir -p "$out"
   # The mark holds the mode, so that a debug site is not taken for a release one.
   if [ ! -f "$out/pilothouse.wasm" ] || [ "$raw" -nt "$mark" ] || [ "$(cat "$mark")" != "$mode" ]; then
-    say "wasm-bindgen: writing what the browser loads"
-    "$wasm_bindgen" --target web --no-typescript --out-dir "$out" --out-name pilothouse "$raw" >&2
-    # The page asks for it without _bg, as cargo-leptos names it.
+    # The page asks for pilothouse.wasm without _bg, as cargo-leptos names it.
     if [ "$mode" = release ]; then
-      say "wasm-opt: making it small"
-      node tools/trim-wasm.mjs "$out/pilothouse_bg.wasm" "$out/pilothouse_bg.wasm" >&2
-      # Functions of one kind side by side compress better.
-      "$wasm_opt" -Oz --reorder-functions-by-name --strip-producers "$out/pilothouse_bg.wasm" -o "$out/pilothouse.wasm"
-      rm "$out/pilothouse_bg.wasm"
+      say "wasm-split: cutting it where a page begins"
+      rm -rf "$cut"
+      mkdir -p "$cut"
+      node tools/trim-wasm.mjs "$raw" "$cut/trimmed.wasm" >&2
+      "$wasm_split" "$cut/trimmed.wasm" "$cut" --out-name pilothouse >&2
+      say "wasm-bindgen: writing what the browser loads"
+      "$wasm_bindgen" --target web --no-typescript --keep-lld-exports --out-dir "$out" --out-name pilothouse "$cut/pilothouse.wasm" >&2
+      mv "$out/pilothouse_bg.wasm" "$cut/main.wasm"
+      say "wasm-opt: making few files and small ones"
+      node tools/join-chunks.mjs "$cut/trimmed.wasm" "$cut" "$cut/main.wasm" "$out" "$binaryen" >&2
+      rm -rf "$cut"
     else
+      say "wasm-bindgen: writing what the browser loads"
+      "$wasm_bindgen" --target web --no-typescript --out-dir "$out" --out-name pilothouse "$raw" >&2
       mv "$out/pilothouse_bg.wasm" "$out/pilothouse.wasm"
     fi
     printf '%s' "$mode" >"$mark"

@@ -35,7 +35,11 @@ clippy_native() {
   cargo clippy --workspace --all-targets -- -D warnings
 }
 clippy_wasm() {
-  env "${wasm_env[@]}" cargo clippy -p app --lib --features hydrate --target wasm32-unknown-unknown --target-dir target/front -- -D warnings
+  local feature
+  # Debug builds have the one, release builds the other.
+  for feature in hydrate split; do
+    env "${wasm_env[@]}" cargo clippy -p app --lib --features "$feature" --target wasm32-unknown-unknown --target-dir target/front -- -D warnings || return 1
+  done
 }
 
 generated() { if [ -n "$fix" ]; then cargo run -q -p crds --example generate; else cargo run -q -p crds --example generate -- --check; fi; }

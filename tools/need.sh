@@ -9,6 +9,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cargo_deny_version=0.20.2
 hadolint_version=2.15.1
 shellcheck_version=0.11.0.1
+wasm_split_version=0.2.4
 
 # Sets `wasm_env`: what `env` must be given before a cargo that compiles to WebAssembly.
 need_wasm_target() {
@@ -59,6 +60,18 @@ need_wasm_bindgen() {
   die "wasm-bindgen $version could not be installed: run 'cargo install wasm-bindgen-cli --version $version' and try again"
 }
 
+# Sets `wasm_split`, which cuts the release build's WebAssembly. It must understand the marks of the crate wasm_split_helpers.
+need_wasm_split() {
+  wasm_split=$cache/wasm-split-cli-$wasm_split_version/bin/wasm-split-cli
+  install_env=()
+  with_lock wasm-split-cli cargo_tool wasm-split-cli "$wasm_split_version" "cuts the pages' WebAssembly into files that load when they are used" \
+    --locked --features build-binary wasm_split_cli_support && return
+  install_env=("${wasm_env[@]}")
+  with_lock wasm-split-cli cargo_tool wasm-split-cli "$wasm_split_version" "a second try with the toolchain that builds our WebAssembly" \
+    --locked --features build-binary wasm_split_cli_support && return
+  die "wasm-split-cli $wasm_split_version could not be installed: run 'cargo install wasm_split_cli_support --features build-binary' and try again"
+}
+
 # npm_folder NAME FOLDER WHY : installs the packages that FOLDER's lock file pins; FOLDER/node_modules is made.
 npm_folder() {
   local name=$1 folder=$2 why=$3
@@ -69,14 +82,14 @@ npm_folder() {
   cp "$folder/package-lock.json" "$folder/node_modules/.pilothouse"
 }
 
-# Sets `wasm_opt`, which makes the release build's WebAssembly small.
-need_wasm_opt() {
+# Sets `binaryen`, the folder of wasm-merge and wasm-opt, which make the release build's WebAssembly small.
+need_binaryen() {
   local folder
   folder=$cache/wasm-opt-$(cksum <tools/wasm-opt/package-lock.json | cut -d ' ' -f 1)
   mkdir -p "$folder"
   cp tools/wasm-opt/package.json tools/wasm-opt/package-lock.json tools/wasm-opt/.npmrc "$folder/"
   npm_folder "wasm-opt" "$folder" "makes the pages' WebAssembly small in release builds"
-  wasm_opt=$folder/node_modules/.bin/wasm-opt
+  binaryen=$folder/node_modules/.bin
 }
 
 need_end2end() { npm_folder "playwright-core" end2end "drives the browser in the browser tests"; }

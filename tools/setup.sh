@@ -3,7 +3,7 @@
 # shellcheck source=tools/need.sh
 source "$(dirname "${BASH_SOURCE[0]}")/need.sh"
 
-[ $# -gt 0 ] || set -- wasm wasm-bindgen wasm-opt browser lint cluster
+[ $# -gt 0 ] || set -- wasm wasm-bindgen wasm-split wasm-opt browser lint cluster
 for tool in "$@"; do
   case "$tool" in
     wasm) need_wasm_target ;;
@@ -11,7 +11,11 @@ for tool in "$@"; do
       need_wasm_target
       need_wasm_bindgen
       ;;
-    wasm-opt) need_wasm_opt ;;
+    wasm-opt) need_binaryen ;;
+    wasm-split)
+      need_wasm_target
+      need_wasm_split
+      ;;
     browser)
       need_end2end
       need_chromium
@@ -26,7 +30,7 @@ for tool in "$@"; do
       need_hadolint
       ;;
     cluster) bash tools/cluster.sh build ;;
-    *) die "unknown tool '$tool': wasm wasm-bindgen wasm-opt browser lint cluster" ;;
+    *) die "unknown tool '$tool': wasm wasm-bindgen wasm-split wasm-opt browser lint cluster" ;;
   esac
   say "$tool: there"
 done

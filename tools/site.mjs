@@ -58,6 +58,13 @@ function compress(path) {
   writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
 }
 
+/** What belongs to the chunks of a release build, relative to pkg/. */
+function chunkFiles(pkg) {
+  const list = 'chunks.json';
+  const chunks = JSON.parse(readFileSync(join(pkg, list), 'utf8'));
+  return [list, '__wasm_split.js', ...Object.values(chunks).flat()];
+}
+
 function main(mode) {
   if (mode !== 'debug' && mode !== 'release') throw new Error('usage: node tools/site.mjs debug|release');
   const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
@@ -71,6 +78,8 @@ function main(mode) {
   // What public/ no longer has goes, and what an earlier build left; compressed forms go in debug builds, where the plain file changes
   // all the time.
   const built = new Set(['js', 'wasm', 'css'].map((kind) => `pkg/pilothouse.${kind}`));
+  // Only a release build is cut into chunks.
+  if (mode === 'release') for (const name of chunkFiles(pkg)) built.add(`pkg/${name}`);
   for (const name of filesUnder(out)) {
     const plain = name.replace(/\.(br|gz)$/, '');
     const made = built.has(plain) || name.startsWith('pkg/snippets/') || wanted.has(plain);

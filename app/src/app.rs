@@ -2,6 +2,7 @@
 
 use crate::{
     Lang, ShellEnv,
+    chunks::{self, Chunk, later},
     data::{Reader, handed},
     drawer::{Drawer, DrawerState},
     frame::{Bands, Footer, Header, Nav, Overlays, frame_class},
@@ -92,6 +93,11 @@ fn title(words: Words, here: &str) -> String {
     }
 }
 
+/// A page, as soon as it is here.
+fn page(chunk: &'static Chunk) -> AnyView {
+    later(chunk, |word| word)
+}
+
 /// The frame with the page in it; a component of its own because it reads the router's address.
 #[component]
 fn Frame() -> impl IntoView {
@@ -105,14 +111,14 @@ fn Frame() -> impl IntoView {
             <main class="main" id="main" tabindex="-1">
                 <Bands />
                 <FlatRoutes fallback=pages::NotFound>
-                    <Route path=path!("/") view=pages::DeckPage />
-                    <Route path=path!("/servers") view=pages::ServersPage />
-                    <Route path=path!("/servers/:family/:ns/:name") view=pages::ServerPage />
-                    <Route path=path!("/sets") view=pages::SetsPage />
-                    <Route path=path!("/sets/:family/:ns/:name") view=pages::SetPage />
-                    <Route path=path!("/batches") view=pages::BatchesPage />
-                    <Route path=path!("/batches/:name") view=pages::BatchPage />
-                    <Route path=path!("/sandbox") view=pages::TroublePage />
+                    <Route path=path!("/") view=|| page(&chunks::DECK) />
+                    <Route path=path!("/servers") view=|| page(&chunks::SERVERS) />
+                    <Route path=path!("/servers/:family/:ns/:name") view=|| page(&chunks::SERVER) />
+                    <Route path=path!("/sets") view=|| page(&chunks::SETS) />
+                    <Route path=path!("/sets/:family/:ns/:name") view=|| page(&chunks::SET) />
+                    <Route path=path!("/batches") view=|| page(&chunks::BATCHES) />
+                    <Route path=path!("/batches/:name") view=|| page(&chunks::BATCH) />
+                    <Route path=path!("/sandbox") view=|| page(&chunks::TROUBLE) />
                 </FlatRoutes>
             </main>
             <Footer />

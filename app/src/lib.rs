@@ -9,6 +9,7 @@
 mod api;
 mod app;
 mod browser;
+mod chunks;
 pub mod data;
 mod drawer;
 mod frame;
@@ -25,6 +26,7 @@ mod time;
 mod urls;
 
 pub use app::App;
+pub use chunks::chunk_name;
 pub use i18n::Lang;
 pub use shell::{ShellEnv, shell};
 
@@ -35,5 +37,9 @@ pub fn hydrate() {
     // A release build has no words for a panic, see tools/trim-wasm.mjs.
     #[cfg(debug_assertions)]
     console_error_panic_hook::set_once();
-    leptos::mount::hydrate_body(|| App(app::AppProps { env: None }));
+    let take_over = || leptos::mount::hydrate_body(|| App(app::AppProps { env: None }));
+    #[cfg(feature = "split")]
+    chunks::start(take_over);
+    #[cfg(not(feature = "split"))]
+    take_over();
 }

@@ -15,6 +15,8 @@ pub struct ShellEnv {
     pub version: String,
     /// Language of this request, see [`Lang::negotiate`].
     pub lang: Lang,
+    /// Files below `pkg` that the page of this request loads besides the main module, see [`chunk_name`](crate::chunk_name).
+    pub chunks: Vec<String>,
 }
 
 /// Sets the theme before the first paint, and the language where a host drops cookies: the one thing that cannot
@@ -32,6 +34,17 @@ pub fn shell(env: ShellEnv, options: LeptosOptions) -> impl IntoView {
     let root = env.base_path.clone();
     let style = format!("{}/{}.css", options.site_pkg_dir, options.output_name);
     let tag = env.lang.tag();
+    // So that a chunk comes together with the main module, not after it.
+    let files = env.chunks.iter().map(|file| format!("{root}/{}/{file}", options.site_pkg_dir));
+    let chunks = files
+        .map(|href| {
+            view! { <link rel="preload" href=href r#as="fetch" r#type="application/wasm" crossorigin="anonymous" /> }
+        })
+        .collect_view();
+    let loader = (!env.chunks.is_empty()).then(|| {
+        let href = format!("{root}/{}/__wasm_split.js", options.site_pkg_dir);
+        view! { <link rel="modulepreload" href=href crossorigin="anonymous" /> }
+    });
     // Data, not a script that runs. In the head, because what stands in the body must be what the app makes.
     #[cfg(not(feature = "hydrate"))]
     let words = view! {
@@ -52,6 +65,8 @@ pub fn shell(env: ShellEnv, options: LeptosOptions) -> impl IntoView {
                 <link rel="stylesheet" href=style />
                 <MetaTags />
                 <HydrationScripts options root />
+                {loader}
+                {chunks}
                 {words}
             </head>
             <body>

@@ -6,16 +6,18 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+// The built site that servers serve unless a test says otherwise.
+export const site = process.env.PILOTHOUSE_TEST_SITE ?? join(root, 'target', 'site');
 
 // The world of most tests: two sets, 48 and 24 servers, all well.
 export const twoSets = join(root, 'end2end', 'worlds', 'two-sets.yaml');
 
 // Starts a server. `args` replace the sandbox's; `world` is a --sandbox-world; `base` a --base-path.
-export async function startServer({ args, world = twoSets, base = '', site = process.env.PILOTHOUSE_TEST_SITE ?? join(root, 'target', 'site') } = {}) {
+export async function startServer({ args, world = twoSets, base = '', site: files = site } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'pilothouse-test-'));
   const kubeconfig = join(folder, 'kubeconfig');
   const own = args ?? ['--sandbox', '--sandbox-world', world, '--sandbox-kubeconfig', kubeconfig];
-  const all = [...own, '--listen', '127.0.0.1:0', '--base-path', base, '--site', site];
+  const all = [...own, '--listen', '127.0.0.1:0', '--base-path', base, '--site', files];
   const child = spawn(process.env.PILOTHOUSE_BIN ?? join(root, 'target', 'debug', 'pilothouse'), all, {
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,10 +1,8 @@
-// Tests of the tools behind ./dev that decide something: bundling styles, comparing languages, judging source files,
-// taking functions out of WebAssembly.
+// Tests of the tools behind ./dev that decide something: bundling styles, comparing languages, judging source files.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkSource, compareLocales, duplicateKeys, maxLines } from '../check-files.mjs';
 import { bundleCss } from '../site.mjs';
-import { trim, unwanted } from '../trim-wasm.mjs';
 
 const styles = (files) => bundleCss('style/main.css', (path) => {
   if (!(path in files)) throw new Error(`no such file: ${path}`);
@@ -67,56 +65,4 @@ test('a file of more lines than allowed is named with its length, data is not', 
   const long = `// x\n${'\n'.repeat(maxLines)}`;
   assert.match(checkSource('a.rs', long)[0], new RegExp(`a\\.rs: ${maxLines + 1} lines`));
   assert.deepEqual(checkSource('docs/a.md', long), []);
-});
-
-/** A module that imports a function and exports two of its own; both give 7. */
-function smallModule(names) {
-  const section = (id, ...bytes) => [id, bytes.length, ...bytes];
-  const text = (word) => [word.length, ...Buffer.from(word)];
-  const seven = [4, 0, 0x41, 7, 0x0b];
-  const named = names.flatMap(([index, name]) => [index, ...text(name)]);
-  const list = [names.length, ...named];
-  return Buffer.from([
-    ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...section(1, 1, 0x60, 0, 1, 0x7f),
-    ...section(2, 1, ...text('env'), ...text('f'), 0, 0),
-    ...section(3, 2, 0, 0),
-    ...section(7, 2, ...text('kept'), 0, 1, ...text('gone'), 0, 2),
-    ...section(10, 2, ...seven, ...seven),
-    ...(names.length ? section(0, ...text('name'), 1, list.length, ...list) : []),
-  ]);
-}
-
-test('a function that is taken out traps when called, the others stay', async () => {
-  const before = smallModule([[0, 'env::f'], [1, 'a::kept'], [2, 'a::gone']]);
-  const { module, trimmed } = trim(before, (name) => name.endsWith('gone'));
-  assert.equal(trimmed, 1);
-  const { instance } = await WebAssembly.instantiate(module, { env: { f: () => 1 } });
-  assert.equal(instance.exports.kept(), 7);
-  assert.throws(() => instance.exports.gone(), WebAssembly.RuntimeError);
-});
-
-test('a module without names is refused: nothing could be found in it', () => {
-  assert.throws(() => trim(smallModule([]), () => true), /no names/);
-});
-
-test('what the browser calls is not taken out', () => {
-  const gone = [
-    '<T as tachys::view::any_view::IntoAny>::into_any::hydrate_async::{{closure}}::h3b3077c6eec57ac3',
-    '<T as tachys::html::attribute::any_attribute::IntoAnyAttribute>::into_any_attr::hydrate_from_template::h0000000000000000',
-    'core[3e80c06a6aefcd70]::panicking::panic_fmt',
-    'core[3e80c06a6aefcd70]::panicking::assert_failed::<usize, usize>',
-    'core[3e80c06a6aefcd70]::option::unwrap_failed',
-  ];
-  const kept = [
-    'hydrate',
-    'app::hydrate::h72b7466ce4f1fc14',
-    'leptos::mount::hydrate_body::h72b7466ce4f1fc14',
-    '<T as tachys::view::any_view::IntoAny>::into_any::hydrate_from_server::h72b7466ce4f1fc14',
-    'std[729d4727b78ee277]::thread::local::LocalKey<T>::with',
-    'core::option::Option<T>::unwrap_or::h32656f72097a1682',
-    '',
-  ];
-  assert.deepEqual(gone.filter((name) => !unwanted(name)), []);
-  assert.deepEqual(kept.filter(unwanted), []);
 });

@@ -10,6 +10,7 @@ pub(crate) mod results;
 use crate::lean::{effect, memo, part};
 use crate::{
     browser::InBrowser,
+    chunks::{DRAWER, later},
     i18n::use_words,
     keys::{Action, on_key},
     parts::Icon,
@@ -113,12 +114,44 @@ pub fn Drawer() -> impl IntoView {
         }
         open
     });
-    move || open.get().then(|| view! { <Opened state /> })
+    part(move || open.get().then(|| later(&DRAWER, frame)))
+}
+
+/// The drawer without what belongs into it.
+fn frame(inside: AnyView) -> AnyView {
+    let (words, state) = (use_words(), use_drawer());
+    view! {
+        <aside class="drawer" role="dialog" aria-label=words.t("common.loading")>
+            <header>
+                <span class="grow"></span>
+                <Close state />
+            </header>
+            <div class="body">{inside}</div>
+        </aside>
+    }
+    .into_any()
+}
+
+/// The button that closes it.
+#[component]
+fn Close(state: DrawerState) -> impl IntoView {
+    let words = use_words();
+    view! {
+        <button
+            type="button"
+            class="quiet iconic"
+            title=words.t("common.close")
+            aria-label=words.t("common.close")
+            on:click=move |_| state.close()
+        >
+            <Icon name="close".to_owned() />
+        </button>
+    }
 }
 
 /// The open drawer.
 #[component]
-fn Opened(state: DrawerState) -> impl IntoView {
+pub(crate) fn Opened(state: DrawerState) -> impl IntoView {
     let (words, selection) = (use_words(), use_selection());
     let targets = memo(move || match state.opened.get().and_then(|opened| opened.only) {
         Some(only) => only,
@@ -141,15 +174,7 @@ fn Opened(state: DrawerState) -> impl IntoView {
             <header>
                 <h1 id="drawer-title">{title}</h1>
                 <span class="grow"></span>
-                <button
-                    type="button"
-                    class="quiet iconic"
-                    title=words.t("common.close")
-                    aria-label=words.t("common.close")
-                    on:click=move |_| state.close()
-                >
-                    <Icon name="close".to_owned() />
-                </button>
+                <Close state />
             </header>
             {part(move || match looking.started.get() {
                 Some(name) => view! { <results::Started name state /> }.into_any(),

@@ -12,7 +12,11 @@ use kube::{
     api::{ListParams, Patch, PatchParams},
 };
 use serde_json::json;
-use std::time::{Duration, Instant};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    time::{Duration, Instant},
+};
 use wire::{
     BatchRequest, BatchTarget, BatchView, Change, LiveMessage, Preview, PreviewRequest, ServersWindow, View,
     batch::{Phase, Policy},
@@ -170,14 +174,33 @@ pub async fn steady() -> Result<Vec<Figure>> {
     Ok(vec![Figure::none(name, writes as f64, "writes", Some(all as f64))])
 }
 
-/// Size of the wasm module of the last release build.
+/// What the last release build makes a browser load as wasm when it opens a page for the first time: the main module and
+/// the chunk of the page, for the page that loads most (brotli, kB). Beside it what all pages load together.
 pub fn wasm() -> Result<Vec<Figure>> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/site/pkg/pilothouse.wasm.br");
-    let size = |path: &str| {
-        let file =
-            std::fs::metadata(path).with_context(|| format!("{path} is not there: ./dev build makes it"));
-        file.map(|file| file.len() as f64 / 1000.0)
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/site/pkg");
+    let size = |file: &str| {
+        let path = folder.join(format!("{file}.br"));
+        let found = std::fs::metadata(&path);
+        found
+            .map(|found| found.len() as f64 / 1000.0)
+            .with_context(|| format!("{} is not there: ./dev build makes it", path.display()))
     };
-    let (packed, plain) = (size(path)?, size(path.trim_end_matches(".br"))?);
-    Ok(vec![Figure::below("wasm: brotli (not compressed)", packed, "kB", 400.0, Some(plain))])
+    let list = folder.join("chunks.json");
+    let list = std::fs::read(&list)
+        .with_context(|| format!("{} is not there: ./dev build makes it", list.display()))?;
+    let chunks: BTreeMap<String, Vec<String>> = serde_json::from_slice(&list).context("chunks.json")?;
+    let main = size("pilothouse.wasm")?;
+    // Chunks that no address opens: they come when something on a page is used.
+    let pages = chunks.iter().filter(|(name, _)| name.as_str() != "drawer");
+    let mut largest = (0.0, "");
+    for (name, files) in pages {
+        let sum = files.iter().map(|file| size(file)).sum::<Result<f64>>()?;
+        if sum > largest.0 {
+            largest = (sum, name);
+        }
+    }
+    let files: BTreeSet<&String> = chunks.values().flatten().collect();
+    let all = files.into_iter().map(|file| size(file)).sum::<Result<f64>>()? + main;
+    let name = format!("wasm: brotli, first load of the largest page, {} (all pages together)", largest.1);
+    Ok(vec![Figure::below(&name, main + largest.0, "kB", 400.0, Some(all))])
 }

@@ -8,12 +8,15 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use rust_embed::{Embed, EmbeddedFile};
-use std::{borrow::Cow, path::PathBuf, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, path::PathBuf, sync::Arc};
 
 #[derive(Embed)]
 #[folder = "../target/site"]
 #[allow_missing = true]
 struct Built;
+
+/// Chunks of the pages: their names say which build they are of.
+const CHUNKS: &str = "pkg/chunks/";
 
 /// Where the files come from.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +40,21 @@ impl Site {
     /// Whether the script of the pages is there; without it the pages only read.
     pub async fn has_script(&self) -> bool {
         self.read("pkg/pilothouse.js").await.is_some()
+    }
+
+    /// The files below `pkg/` that the browser loads for a chunk of the pages, besides the main module. None where the
+    /// site is not cut into chunks, as in debug builds.
+    pub async fn chunk(&self, name: &str) -> Vec<String> {
+        let Some(list) = self.read("pkg/chunks.json").await else { return Vec::new() };
+        let mut chunks: HashMap<String, Vec<String>> = match serde_json::from_slice(&list.data) {
+            Ok(chunks) => chunks,
+            Err(error) => {
+                // The pages still come, each a round trip later.
+                tracing::warn!(%error, "pkg/chunks.json of the site is not as the build writes it");
+                return Vec::new();
+            }
+        };
+        chunks.remove(name).unwrap_or_default()
     }
 
     async fn read(&self, path: &str) -> Option<File> {
@@ -86,8 +104,9 @@ impl Site {
         };
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type(path)));
-        // Names carry no hash: the reader keeps the file and asks whether it is still the same.
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        // Most names carry no hash: the reader keeps the file and asks whether it is still the same.
+        let keep = if path.starts_with(CHUNKS) { "max-age=31536000, immutable" } else { "no-cache" };
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(keep));
         headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
         if let Ok(tag) = HeaderValue::from_str(&file.tag) {
             headers.insert(header::ETAG, tag);
@@ -133,6 +152,26 @@ pub async fn package(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn chunks_are_listed_where_the_site_has_them_and_kept_for_good() {
+        let folder = std::env::temp_dir().join(format!("pilothouse-chunks-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("pkg/chunks")).unwrap();
+        let site = Site::new(Some(folder.clone()));
+        assert!(site.chunk("deck").await.is_empty(), "a debug site");
+        std::fs::write(folder.join("pkg/chunks.json"), r#"{"deck":["chunks/deck.1.wasm"],"set":[]}"#)
+            .unwrap();
+        std::fs::write(folder.join("pkg/chunks/deck.1.wasm"), "wasm").unwrap();
+        assert_eq!(site.chunk("deck").await, ["chunks/deck.1.wasm"]);
+        assert!(site.chunk("set").await.is_empty());
+        assert!(site.chunk("none").await.is_empty());
+        let answer = site.answer("pkg/chunks/deck.1.wasm", &HeaderMap::new()).await.unwrap();
+        assert_eq!(answer.headers()[header::CONTENT_TYPE], "application/wasm");
+        assert!(answer.headers()[header::CACHE_CONTROL].to_str().unwrap().contains("immutable"));
+        std::fs::write(folder.join("pkg/chunks.json"), "[]").unwrap();
+        assert!(site.chunk("deck").await.is_empty(), "a list that is none");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 
     #[tokio::test]
     async fn only_files_below_the_folder_are_served() {

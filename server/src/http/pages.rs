@@ -37,7 +37,12 @@ pub async fn page_or_file(State(state): State<AppState>, caller: Caller, request
 async fn page(state: AppState, caller: Caller, request: Request<Body>) -> Response {
     let found = page_exists(&state, request.uri().path());
     let reader: Arc<dyn app::data::Reader> = Arc::new(CallerReader::new(state.reader.clone(), caller));
-    let shell = app::ShellEnv { lang: language(request.headers(), request.uri()), ..state.shell.clone() };
+    let chunks = match app::chunk_name(below_base(&state, request.uri().path())) {
+        Some(chunk) => state.site.chunk(chunk).await,
+        None => Vec::new(),
+    };
+    let lang = language(request.headers(), request.uri());
+    let shell = app::ShellEnv { lang, chunks, ..state.shell.clone() };
     let context_shell = shell.clone();
     let context = move || {
         provide_context(reader.clone());
@@ -73,10 +78,14 @@ fn language(headers: &HeaderMap, uri: &Uri) -> app::Lang {
     app::Lang::negotiate(lang, header(header::COOKIE), header(header::ACCEPT_LANGUAGE))
 }
 
+/// A path without the prefix of every URL.
+fn below_base<'path>(state: &AppState, path: &'path str) -> &'path str {
+    path.strip_prefix(state.shell.base_path.as_str()).unwrap_or(path)
+}
+
 /// Whether a path names a page and, where it names an object, whether that exists.
 fn page_exists(state: &AppState, path: &str) -> bool {
-    let base = state.shell.base_path.as_str();
-    let path = path.strip_prefix(base).unwrap_or(path).trim_matches('/');
+    let path = below_base(state, path).trim_matches('/');
     let mut parts = path.splitn(2, '/');
     match (parts.next().unwrap_or_default(), parts.next()) {
         ("" | "servers" | "sets" | "batches", None) => true,
