@@ -184,7 +184,7 @@ async fn node(
         let why = format!("there is no trouble `{key}` of nodes; there is: {}", down_key());
         return Err(Failure::bad_parameter("trouble", why));
     }
-    let down = order.into_iter().map(|(_, value)| (DOWN_ANNOTATION.to_owned(), value)).collect();
+    let down = order.into_values().map(|value| (DOWN_ANNOTATION.to_owned(), value)).collect();
     annotate(&Api::<Node>::all(server.spared_client()), &name, &down).await?;
     Ok(Json(trouble(server)))
 }
