@@ -10,10 +10,15 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Reader, eachFunction, functionNames, imports, instruction, kinds, leb, read, sections, signed, text, write } from './wasm.mjs';
 
-/** The chunk that shares its code with the main module: the largest page, and the one that most visits begin with. */
-const withMain = 'deck';
-/** Name of the file for what other chunks share. */
-const shared = 'shared';
+/**
+ * Where code goes that several chunks share: to the first of these whose page uses it, else to the last. The deck is the largest page
+ * and the one that most visits begin with, so its part is in the main module; the list of servers is the next one.
+ */
+const sharing = [
+  { file: 'pilothouse', page: 'deck' },
+  { file: 'shared', page: 'servers' },
+  { file: 'details', page: undefined },
+];
 /** Under which name wasm-split lets chunks import from the main module, and merged ones do. */
 const [fromSplit, fromMain] = ['__wasm_split', 'main'];
 
@@ -32,11 +37,13 @@ export function chunksOf(script) {
   return chunks;
 }
 
-/** Which shared files go to the main module, and which make a file of their own. */
+/** Which of wasm-split's shared files become one: a list for each of `sharing`. */
 export function group(chunks) {
-  const main = new Set(chunks[withMain] ?? []);
-  const rest = new Set(Object.values(chunks).flat().filter((part) => !main.has(part)));
-  return { main: [...main], rest: [...rest] };
+  const groups = sharing.map(() => []);
+  for (const part of new Set(Object.values(chunks).flat())) {
+    groups[sharing.findIndex(({ page }) => page === undefined || chunks[page]?.includes(part))].push(part);
+  }
+  return groups;
 }
 
 /** Calls `visit(place, start, end)` for each entry of a module's element section: its place in the table of function pointers, and where its bytes lie. */
@@ -150,8 +157,21 @@ export function dropSlots(module, added, kept) {
   return write(found);
 }
 
-/** The script that loads chunks: `files` says which files each needs, `exports` what the main module gives them. */
-export function loader(files, given) {
+/** The module with a mark that says which build it is of: its memory under one more name. */
+export function mark(module, name) {
+  const found = read(module);
+  const section = found.find(({ id }) => id === sections.export);
+  const reader = new Reader(section.body);
+  const count = reader.number();
+  section.body = Buffer.concat([leb(count + 1), section.body.subarray(reader.at), text(name), Buffer.from([kinds.memory, 0])]);
+  return write(found);
+}
+
+/**
+ * The script that loads chunks: `files` says which files each needs, `given` what they import of the main module, `build` by which
+ * mark it is known that the main module is of the same build. While a server is updated a browser may get one file of each.
+ */
+export function loader(files, given, build) {
   const loads = Object.entries(files).map(([name, needs]) => `export const __wasm_split_load_${name} = load([${needs.map((file) => `'${file}'`).join(', ')}]);`);
   return `// Loads chunks of the pages; written by tools/join-chunks.mjs.
 import { initSync } from './pilothouse.js';
@@ -179,6 +199,7 @@ function load(files) {
     }
     let success = true;
     try {
+      if (!('${build}' in main)) throw new Error('the main module is of another build than its chunks');
       await Promise.all(files.map(start));
     } catch (error) {
       console.error(error);
@@ -223,7 +244,7 @@ function main([linked, cut, mainFile, pkg, binaryen]) {
     if (done.status !== 0) throw new Error(`${tool}: ${done.error?.message ?? done.stderr.trim().split('\n').slice(-3).join('\n')}`);
   };
   const chunks = chunksOf(readFileSync(join(cut, '__wasm_split.js'), 'utf8'));
-  const { main: toMain, rest } = group(chunks);
+  const groups = group(chunks);
   const named = (parts) => parts.map((part) => join(cut, `chunk_${part}.wasm`)).filter(existsSync).flatMap((file, index) => [file, `part${index}`]);
 
   const work = join(cut, 'joined');
@@ -235,13 +256,16 @@ function main([linked, cut, mainFile, pkg, binaryen]) {
     run('wasm-merge', '-g', ...inputs, '-o', out);
     modules.set(name, readFileSync(out));
   };
-  // The name under which the others import from it.
-  merge('pilothouse', mainFile, fromSplit, ...named(toMain));
-  const others = named(rest);
-  if (others.length) {
-    const files = others.filter((_, index) => index % 2 === 0).map((file) => readFileSync(file));
-    writeFileSync(join(work, 'hub.wasm'), hub(files));
-    merge(shared, join(work, 'hub.wasm'), fromSplit, ...others);
+  for (const [index, { file }] of sharing.entries()) {
+    const parts = named(groups[index]);
+    if (index === 0) {
+      // The name under which the others import from it.
+      merge(file, mainFile, fromSplit, ...parts);
+    } else if (parts.length) {
+      const paths = parts.filter((_, at) => at % 2 === 0);
+      writeFileSync(join(work, 'hub.wasm'), hub(paths.map((path) => readFileSync(path))));
+      merge(file, join(work, 'hub.wasm'), fromSplit, ...parts);
+    }
   }
   for (const name of Object.keys(chunks)) {
     const file = join(cut, `split_${name}.wasm`);
@@ -271,14 +295,18 @@ function main([linked, cut, mainFile, pkg, binaryen]) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const file = (name) => `chunks/${name}.${build}.wasm`;
-  for (const [name, module] of modules) writeFileSync(join(pkg, name === 'pilothouse' ? 'pilothouse.wasm' : file(name)), module);
+  for (const [name, module] of modules) {
+    if (name === 'pilothouse') writeFileSync(join(pkg, 'pilothouse.wasm'), mark(module, `build_${build}`));
+    else writeFileSync(join(pkg, file(name)), module);
+  }
   const files = Object.fromEntries(
     Object.entries(chunks).map(([name, parts]) => {
-      const needsShared = modules.has(shared) && parts.some((part) => rest.includes(part));
-      return [name, [...(needsShared ? [file(shared)] : []), ...(modules.has(name) ? [file(name)] : [])]];
+      const shares = sharing.filter((_, index) => index > 0 && parts.some((part) => groups[index].includes(part)));
+      const needs = [...shares.map((share) => share.file), name].filter((needed) => modules.has(needed));
+      return [name, needs.map(file)];
     }),
   );
-  writeFileSync(join(pkg, '__wasm_split.js'), loader(files, [...given].sort()));
+  writeFileSync(join(pkg, '__wasm_split.js'), loader(files, [...given].sort(), `build_${build}`));
   writeFileSync(join(pkg, 'chunks.json'), `${JSON.stringify(files)}\n`);
 }
 

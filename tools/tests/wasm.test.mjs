@@ -1,7 +1,7 @@
 // Tests of the build's own steps on WebAssembly: taking functions out, joining the files that a cut module is in.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addedSlots, callDirectly, chunksOf, dropSlots, group, hub, loader } from '../join-chunks.mjs';
+import { addedSlots, callDirectly, chunksOf, dropSlots, group, hub, loader, mark } from '../join-chunks.mjs';
 import { diverges, path, trim, unwanted } from '../trim-wasm.mjs';
 import { leb, read, signed, text, write } from '../wasm.mjs';
 
@@ -120,10 +120,11 @@ export const __wasm_split_load_batches = wrapAsyncCb(makeLoad(() => {
 , []));
 `;
 
-test('what the largest page shares goes to the main module, what others share makes one file', () => {
+test('what the deck shares goes to the main module, then what the list of servers shares to a file, then the rest', () => {
   const chunks = chunksOf(splitScript);
   assert.deepEqual(chunks, { set: [3, 4], deck: [3], batches: [] });
-  assert.deepEqual(group(chunks), { main: [3], rest: [4] });
+  assert.deepEqual(group(chunks), [[3], [], [4]]);
+  assert.deepEqual(group({ set: [1, 2, 3], servers: [2, 3], deck: [3] }), [[3], [2], [1]]);
   assert.throws(() => chunksOf('export const other = 1;'), /no chunks/);
 });
 
@@ -186,11 +187,17 @@ test('files that are merged take memory and globals from one place', async () =>
   assert.throws(() => hub([chunk(call)]), /imports a function/);
 });
 
+test('a main module says which build it is of', async () => {
+  const module = mark(write([section(5, 1, [0, 1]), section(7, 1, text('memory'), [2, 0])]), 'build_1');
+  const { instance } = await WebAssembly.instantiate(module);
+  assert.equal(instance.exports.build_1, instance.exports.memory);
+});
+
 test('a chunk that failed to load is asked for again, one that is there is not', async (t) => {
   // The script as a module, with a main module and files of ours.
-  const script = loader({ a: ['chunks/shared.wasm', 'chunks/a.wasm'], b: ['chunks/shared.wasm'] }, ['memory']);
+  const script = loader({ a: ['chunks/shared.wasm', 'chunks/a.wasm'], b: ['chunks/shared.wasm'] }, ['memory'], 'build_1');
   const called = [];
-  globalThis.mainForTest = { memory: 1, __indirect_function_table: { get: (index) => (data, success) => called.push([index, data, success]) } };
+  globalThis.mainForTest = { memory: 1, build_1: 1, __indirect_function_table: { get: (index) => (data, success) => called.push([index, data, success]) } };
   t.mock.method(console, 'error', () => {});
   let broken = true;
   const asked = [];
@@ -208,5 +215,9 @@ test('a chunk that failed to load is asked for again, one that is there is not',
   await b(5, 6);
   assert.deepEqual(asked, ['shared.wasm', 'a.wasm', 'a.wasm']);
   assert.deepEqual(called, [[1, 2, false], [3, 4, true], [5, 6, true]]);
+  // The main module of another build has other things at the places that a chunk calls.
+  delete globalThis.mainForTest.build_1;
+  await b(7, 8);
+  assert.deepEqual(called.at(-1), [7, 8, false]);
   delete globalThis.mainForTest;
 });
