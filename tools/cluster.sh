@@ -240,6 +240,8 @@ case "$command" in
     [ -f "$kubeconfig" ] || die "no cluster is running in $dir: start one with './dev cluster up'"
     exec "$bin/kubectl" --kubeconfig "$kubeconfig" "$@"
     ;;
+  # For ./dev test: the kubectl of the same version.
+  kubectl-path) printf '%s\n' "$bin/kubectl" ;;
   schema) exec bash tools/cluster/schema.sh ;;
   *) die "./dev cluster takes up [--no-nodes|--bare], down, status, kubeconfig (its path), kubectl ARGS or schema" ;;
 esac

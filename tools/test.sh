@@ -142,6 +142,9 @@ start_clusters() {
   fi
   start_cluster cluster-test || return 1
   export PILOTHOUSE_TEST_KUBECONFIG=$root/target/cluster-test/kubeconfig
+  # The kubectl of the same version, instead of whichever the machine has.
+  PILOTHOUSE_KUBECTL=$(bash tools/cluster.sh kubectl-path)
+  export PILOTHOUSE_KUBECTL
   [ "${1:-}" != with-bare ] || { start_cluster cluster-test-bare --bare && export PILOTHOUSE_TEST_BARE_KUBECONFIG=$root/target/cluster-test-bare/kubeconfig; } || return 1
   test_args+=(--include-ignored)
 }

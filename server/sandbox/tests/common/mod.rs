@@ -1,6 +1,8 @@
 //! What the API tests share: a server with its client, and a custom kind like the one the product has.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub mod kubectl;
+
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Client;
