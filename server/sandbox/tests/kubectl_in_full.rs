@@ -63,10 +63,10 @@ async fn explain_knows_fields() {
         pod.contains("imagePullPolicy") && pod.contains("KIND:") && pod.contains("FIELD: containers"),
         "{pod}"
     );
-    let custom = world.run("explain gs.spec", "").await;
+    let custom = world.run("explain gameservers.spec", "").await;
     assert!(custom.contains("opsState") && custom.contains("<integer>"), "{custom}");
-    assert!(world.run("explain gs --recursive", "").await.contains("containers"));
-    assert!(world.fail("explain gs.spec.nonsense", "").await.contains("does not exist"));
+    assert!(world.run("explain gameservers --recursive", "").await.contains("containers"));
+    assert!(world.fail("explain gameservers.spec.nonsense", "").await.contains("does not exist"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
