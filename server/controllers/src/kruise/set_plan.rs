@@ -324,9 +324,13 @@ fn live_ids(members: &[PodFacts]) -> OrdinalSet {
 }
 
 fn plan_kill(seen: &SetObservation, members: &[PodFacts]) -> Option<SetPlan> {
-    let (scale, acted) = (seen.spec.scale.as_ref()?, seen.acted.as_ref()?);
-    let after = replicas_after_kill(scale.replicas, acted.replicas, members);
-    if after == scale.replicas {
+    let (wanted, acted) = (seen.spec.scale.as_ref()?, seen.acted.as_ref()?);
+    if scale::is_due(wanted.replicas, acted.replicas, &wanted.reserve, &acted.reserve) {
+        // While ids are exchanged the killed server may be needed to fill the size, and would be counted twice.
+        return None;
+    }
+    let after = replicas_after_kill(wanted.replicas, acted.replicas, members);
+    if after == wanted.replicas {
         return None;
     }
     let names: Vec<String> =
@@ -334,10 +338,10 @@ fn plan_kill(seen: &SetObservation, members: &[PodFacts]) -> Option<SetPlan> {
     let event = PlannedEvent {
         warning: false,
         reason: "Kill",
-        message: format!("replicas lowered from {} to {after} for {}", scale.replicas, list(&names)),
+        message: format!("replicas lowered from {} to {after} for {}", wanted.replicas, list(&names)),
     };
     Some(SetPlan {
-        actions: vec![SetAction::LowerReplicas { from: scale.replicas, to: after }],
+        actions: vec![SetAction::LowerReplicas { from: wanted.replicas, to: after }],
         events: vec![event],
         desired: acted.desired(),
         replan: true,

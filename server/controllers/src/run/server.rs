@@ -67,8 +67,6 @@ async fn apply(shared: &Shared, key: &Key, action: &ServerAction) -> Result<(), 
                 return Ok(());
             }
             match writer.delete(Kind::Server, namespace, name, uid, version.as_deref()).await {
-                // It has changed, or is another one by now: the watch brings it here again.
-                Err(error) if error.category == Category::Conflict => {}
                 Err(error) if error.category != Category::NotFound => return Err(error),
                 _ => {
                     let expect = Expect::Removal { uid: uid.clone() };

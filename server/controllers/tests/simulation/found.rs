@@ -3,7 +3,7 @@
 use crate::{actions::Action, facts::SERVERS, scenario::Sets};
 use sandbox::sim::{
     self, Step,
-    fault::{Fault, Moment},
+    fault::{Fault, How, Moment},
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -94,6 +94,17 @@ fn settings_stay_when_the_id_came_back_and_the_mark_was_taken_off() {
             (10.05, Step::Fault(stale.clone())),
             (scale_up, user(Action::Scale(3))),
         ];
+        holds(json!({ "replicas": 3, "gameServerTemplate": { "reclaimPolicy": "Delete" } }), steps);
+    }
+}
+
+/// A conflict that was none: the mark had not changed, and nothing came to have the deletion tried again.
+#[test]
+fn a_marked_game_server_goes_although_its_deletion_met_a_conflict() {
+    let conflicts =
+        Fault::Fail { process: 0, writes: true, moment: Moment::Before, how: How::Status(409), times: 2 };
+    for at in [11.0, 11.2, 11.5, 12.0] {
+        let steps = vec![(10.0, user(Action::Scale(1))), (at, Step::Fault(conflicts.clone()))];
         holds(json!({ "replicas": 3, "gameServerTemplate": { "reclaimPolicy": "Delete" } }), steps);
     }
 }

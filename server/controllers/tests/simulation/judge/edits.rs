@@ -34,6 +34,12 @@ impl Edits {
                 if asked {
                     self.size_set_at = entry.revision;
                     self.counted.clear();
+                } else if entry.before.as_deref().map(facts::reserved)
+                    != entry.after.as_deref().map(facts::reserved)
+                {
+                    // Other ids are chosen with the killed server among those who live: as with upstream it may be kept to
+                    // fill the size, and then costs again.
+                    self.counted.clear();
                 }
                 Ok(())
             }
