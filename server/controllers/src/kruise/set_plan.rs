@@ -325,7 +325,9 @@ fn live_ids(members: &[PodFacts]) -> OrdinalSet {
 
 fn plan_kill(seen: &SetObservation, members: &[PodFacts]) -> Option<SetPlan> {
     let (wanted, acted) = (seen.spec.scale.as_ref()?, seen.acted.as_ref()?);
-    if scale::is_due(wanted.replicas, acted.replicas, &wanted.reserve, &acted.reserve) {
+    if scale::is_due(wanted.replicas, acted.replicas, &wanted.reserve, &acted.reserve)
+        || live_ids(members) != acted.desired()
+    {
         // While ids are exchanged the killed server may be needed to fill the size, and would be counted twice.
         return None;
     }
