@@ -159,6 +159,15 @@ fn computed(name: &str, object: &Value, now: Timestamp) -> Value {
                 times.iter().map(|key| text(object, &[key])).find(|t| !t.is_empty()).unwrap_or_default();
             age(time, now).into()
         }
+        "claim" => match &object["spec"]["claimRef"] {
+            Value::Object(_) => {
+                let claim = &object["spec"]["claimRef"];
+                format!("{}/{}", text(claim, &["namespace"]), text(claim, &["name"])).into()
+            }
+            _ => "".into(),
+        },
+        "spec-access" => access_modes(object, "spec").into(),
+        "status-access" => access_modes(object, "status").into(),
         "event-object" => {
             let involved = &object["involvedObject"];
             format!("{}/{}", text(involved, &["kind"]).to_lowercase(), text(involved, &["name"])).into()
@@ -169,6 +178,19 @@ fn computed(name: &str, object: &Value, now: Timestamp) -> Value {
         },
         other => or_none(text(object, &other.split('.').collect::<Vec<_>>())).into(),
     }
+}
+
+/// `RWO,ROX`: the modes of a volume or claim, in the order of Kubernetes.
+fn access_modes(object: &Value, part: &str) -> String {
+    const MODES: [(&str, &str); 4] = [
+        ("ReadWriteOnce", "RWO"),
+        ("ReadOnlyMany", "ROX"),
+        ("ReadWriteMany", "RWX"),
+        ("ReadWriteOncePod", "RWOP"),
+    ];
+    let has = |mode: &str| list(object, &[part, "accessModes"]).iter().any(|one| one == mode);
+    let short: Vec<&str> = MODES.iter().filter(|(mode, _)| has(mode)).map(|(_, short)| *short).collect();
+    short.join(",")
 }
 
 fn or_none(text: &str) -> String {
