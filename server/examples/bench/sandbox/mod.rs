@@ -87,7 +87,7 @@ async fn size() -> Result<Vec<Figure>> {
     let load = Load::new(&target, "size");
     let rate = load.fill(SERVERS, NODES).await?;
     let resident = target.resident()?;
-    eprintln!("bench: sandbox: {:.0} writes/s while it was filled", rate);
+    eprintln!("bench: sandbox: {rate:.0} writes/s while it was filled");
     let mut pages = load.pages(500).await?;
     let lag = load.lag(SERVERS, WATCHERS, CHANGES).await?;
     describe("50,000 servers", &lag);

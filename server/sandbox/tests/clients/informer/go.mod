@@ -1,3 +1,4 @@
+// The Go client that the embedded API is tried with: its modules, in the versions of the control plane that judges it.
 module pilothouse.dev/tests/informer
 
 go 1.26.0
