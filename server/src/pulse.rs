@@ -1,9 +1,10 @@
-//! One number that grows whenever anything shown may have changed: board, batches, health of the watches.
+//! One number that grows whenever anything shown may have changed: board, batches, health of the watches, the lease.
 
 use board::SharedBoard;
 use controllers::{
     batch::BatchCaches,
-    cache::{Cached, Caches, Health, Subscription},
+    cache::{Cached, Caches, Subscription},
+    leader::Refusal,
 };
 use futures::StreamExt;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ pub fn start(
     board: &SharedBoard,
     caches: &Caches,
     batches: &BatchCaches,
+    lease: watch::Receiver<Option<Refusal>>,
     stop: &CancellationToken,
 ) -> watch::Receiver<u64> {
     let (sender, receiver) = watch::channel(1);
@@ -41,8 +43,9 @@ pub fn start(
         batches.targets.health(),
         batches.progress.health(),
     ] {
-        spawn(stop, healthy(pulse.clone(), health));
+        spawn(stop, with(pulse.clone(), health));
     }
+    spawn(stop, with(pulse, lease));
     receiver
 }
 
@@ -59,8 +62,8 @@ fn follow<K: Cached>(stop: &CancellationToken, pulse: &Arc<watch::Sender<u64>>, 
     });
 }
 
-async fn healthy(pulse: Arc<watch::Sender<u64>>, mut health: watch::Receiver<Health>) {
-    while health.changed().await.is_ok() {
+async fn with<T>(pulse: Arc<watch::Sender<u64>>, mut state: watch::Receiver<T>) {
+    while state.changed().await.is_ok() {
         beat(&pulse);
     }
 }

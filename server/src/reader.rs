@@ -28,28 +28,23 @@ pub struct Reader {
     batches: BatchCaches,
     sandbox: bool,
     changed: watch::Receiver<u64>,
-    lease: Option<watch::Receiver<Option<Refusal>>>,
+    lease: watch::Receiver<Option<Refusal>>,
 }
 
 impl Reader {
-    /// A reader over the parts. Watches for changes until `stop`.
+    /// A reader over the parts; `lease` tells when the lease cannot be had, without which nothing is reconciled and no batch
+    /// runs. Watches for changes until `stop`.
     #[must_use]
     pub fn new(
         board: SharedBoard,
         caches: Caches,
         batches: BatchCaches,
         sandbox: bool,
+        lease: watch::Receiver<Option<Refusal>>,
         stop: &CancellationToken,
     ) -> Self {
-        let changed = crate::pulse::start(&board, &caches, &batches, stop);
-        Self { board, caches, batches, sandbox, changed, lease: None }
-    }
-
-    /// Also tells when the lease cannot be had: without it nothing is reconciled and no batch runs.
-    #[must_use]
-    pub fn with_lease(mut self, refused: watch::Receiver<Option<Refusal>>) -> Self {
-        self.lease = Some(refused);
-        self
+        let changed = crate::pulse::start(&board, &caches, &batches, lease.clone(), stop);
+        Self { board, caches, batches, sandbox, changed, lease }
     }
 
     /// Tells that something shown may have changed.
@@ -101,7 +96,7 @@ impl Reader {
             .iter()
             .chain(&self.batches.health())
             .find_map(trouble)
-            .or_else(|| self.lease.as_ref().and_then(|lease| lease.borrow().as_ref().map(no_lease)));
+            .or_else(|| self.lease.borrow().as_ref().map(no_lease));
         totals
     }
 

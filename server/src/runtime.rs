@@ -101,9 +101,9 @@ pub fn start(
     feed::start(&caches, &board, stop);
     let identity = identity();
     let election = controllers::leader::Election::new(args.home(), "pilothouse", identity.clone());
-    let reader = Reader::new(board, caches.clone(), batches.clone(), sandbox.is_some(), stop)
-        .with_lease(election.refused.subscribe());
-    let reader = Arc::new(reader);
+    let lease = election.refused.subscribe();
+    let reader =
+        Arc::new(Reader::new(board, caches.clone(), batches.clone(), sandbox.is_some(), lease, stop));
     let clients = Clients::new(client.clone(), args.auth);
     let metrics = Metrics::default();
 

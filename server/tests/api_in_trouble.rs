@@ -4,7 +4,7 @@
 
 mod world;
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::{
     Api, ResourceExt,
     api::{DeleteParams, ListParams},
@@ -12,6 +12,7 @@ use kube::{
 use pilothouse::{auth, cli::ClusterArgs};
 use serde_json::json;
 use std::{collections::BTreeMap, net::Ipv4Addr, time::Duration};
+use wire::{LiveMessage, View};
 use world::{World, until};
 
 /// uid by name of all pods.
@@ -162,6 +163,28 @@ async fn a_lease_that_cannot_be_had() {
     world::apply(&world.client, &namespace).await.unwrap();
     app.finds("state:Ready", 1).await;
     until("nothing stands in the way", async || app.trouble().await.is_empty()).await;
+}
+
+/// Nothing else happens in this world: only the refusal itself can wake an open stream.
+#[tokio::test(start_paused = true)]
+async fn an_open_page_hears_at_once_that_the_lease_is_lost() {
+    let world = World::new().await;
+    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "tools" } });
+    world::apply(&world.client, &namespace).await.unwrap();
+    let app = world.pilothouse(&["--home-namespace", "tools"]);
+    until("nothing stands in the way", async || app.trouble().await.is_empty()).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let mut live = app.live(&View::Totals).await;
+    let namespaces: Api<Namespace> = Api::all(world.client.clone());
+    namespaces.delete("tools", &DeleteParams::default()).await.unwrap();
+    loop {
+        match live.next().await {
+            LiveMessage::Totals(totals) if totals.trouble.is_some() => break,
+            // A stream that nothing wakes looks again only after its heartbeat.
+            LiveMessage::Heartbeat { .. } => panic!("it was told with a heartbeat only"),
+            _ => {}
+        }
+    }
 }
 
 /// Real time, because it goes through a real connection.
