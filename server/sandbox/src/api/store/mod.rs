@@ -102,6 +102,17 @@ struct Inner {
     closed: bool,
 }
 
+impl Inner {
+    /// The key with the namespace's text of its neighbours: lists compare it for every object, and a text of its own for each
+    /// would have to be fetched from memory each time.
+    fn with_shared_namespace(&self, key: &Key) -> Key {
+        let first = Key { namespace: key.namespace.clone(), name: Arc::from("") };
+        let neighbour = self.objects.range(first..).next().map(|(neighbour, _)| &neighbour.namespace);
+        let namespace = neighbour.filter(|namespace| **namespace == key.namespace).unwrap_or(&key.namespace);
+        Key { namespace: namespace.clone(), name: key.name.clone() }
+    }
+}
+
 /// The objects of one kind.
 #[derive(Debug)]
 pub struct Shelf {
@@ -140,6 +151,7 @@ impl Shelf {
         if inner.objects.contains_key(key) {
             return Err(CommitError::Exists);
         }
+        let key = &inner.with_shared_namespace(key);
         let object = Arc::new(draft.commit(key.clone(), self.next()));
         inner.objects.insert(key.clone(), object.clone());
         self.record(&mut inner, Event { change: Change::Added, object: object.clone(), previous: None });
