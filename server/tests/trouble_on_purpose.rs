@@ -122,6 +122,8 @@ async fn a_server_crashes_on_order_until_that_is_ended() {
     // While the API refuses everybody else, trouble can still be ordered and ended.
     order(&app, json!({ "throttledSeconds": 30, "conflictPercent": 100 })).await;
     assert_eq!(app.ask(Method::POST, path, Some(json!({ "crash": "3" }))).await.0, 200);
+    assert_eq!(app.ask(Method::DELETE, TROUBLE, None).await.1["pods"], json!([]));
+    app.finds("state:Ready", 2).await;
     // Ending all of it ends that of pods too.
     app.ask(Method::POST, path, Some(json!({ "ready": "false" }))).await;
     app.finds("state:Ready", 1).await;

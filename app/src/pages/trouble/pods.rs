@@ -18,10 +18,9 @@ fn path_of(text: &str) -> Option<String> {
     let text = text.trim();
     let (namespace, name) = text.split_once('/').unwrap_or(("default", text));
     // Letters of Kubernetes names only: what is typed becomes part of a URL.
-    let legal = |part: &str| {
-        !part.is_empty()
-            && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.'))
-    };
+    let letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let legal =
+        |part: &str| part.starts_with(letter) && part.chars().all(|c| letter(c) || matches!(c, '-' | '.'));
     (legal(namespace) && legal(name)).then(|| format!("pods/{namespace}/{name}"))
 }
 
