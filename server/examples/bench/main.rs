@@ -55,27 +55,37 @@ fn main() -> Result<()> {
             other => bail!("unknown argument `{other}`: bench [NAME] [--json FILE]"),
         }
     }
-    let figures = runtime.block_on(measure(only.as_deref()))?;
+    let (figures, failed) = runtime.block_on(measure(only.as_deref()))?;
     figure::print(&figures);
     if let Some(path) = json {
         std::fs::write(&path, serde_json::to_string_pretty(&figures)?)
             .with_context(|| format!("cannot write {path}"))?;
     }
+    anyhow::ensure!(failed.is_empty(), "not measured, see above: {}", failed.join(", "));
     Ok(())
 }
 
-async fn measure(only: Option<&str>) -> Result<Vec<Figure>> {
+/// The figures, and the names of the parts that failed: minutes of the others are not thrown away for one.
+async fn measure(only: Option<&str>) -> Result<(Vec<Figure>, Vec<&'static str>)> {
     let wanted: Vec<&Part> =
         PARTS.iter().filter(|part| only.map_or(!part.named_only, |name| name == part.name)).collect();
     if wanted.is_empty() {
         let names: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
         bail!("there is no figure `{}`; there are: {}", only.unwrap_or_default(), names.join(", "));
     }
-    let mut figures = Vec::new();
+    let (mut figures, mut failed) = (Vec::new(), Vec::new());
     for part in wanted {
         eprintln!("bench: {}: measuring; {}", part.name, load::now());
-        figures.extend((part.run)().await.context(part.name)?);
-        eprintln!("bench: {}: done; {}", part.name, load::now());
+        match (part.run)().await {
+            Ok(measured) => {
+                figures.extend(measured);
+                eprintln!("bench: {}: done; {}", part.name, load::now());
+            }
+            Err(error) => {
+                eprintln!("bench: {}: FAILED: {error:#}", part.name);
+                failed.push(part.name);
+            }
+        }
     }
-    Ok(figures)
+    Ok((figures, failed))
 }

@@ -48,8 +48,11 @@ async fn compare() -> Result<Vec<Figure>> {
         }
     }
     let load = Load::new(&real, "round-0");
-    let real_lag = load.lag(ROUND, WATCHERS, CHANGES).await?;
-    describe("the real one", &real_lag);
+    // It ends watches that do not keep up, which is an answer too.
+    match load.lag(ROUND, WATCHERS, CHANGES).await {
+        Ok(lag) => describe("the real one", &lag),
+        Err(error) => eprintln!("bench: sandbox: {WATCHERS} watchers on the real one: {error:#}"),
+    }
     eprintln!(
         "bench: sandbox: the real one takes {:.0} MB, the embedded one {:.0} MB",
         real.resident()?,
