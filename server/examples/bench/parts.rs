@@ -35,6 +35,7 @@ pub async fn window() -> Result<Vec<Figure>> {
     while !whole().await? {
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
+    at_rest(&world).await;
     let path = "gameservers?limit=200&sort=name";
     let mut cold = Vec::new();
     for number in 0..20 {
@@ -149,12 +150,12 @@ async fn settle(world: &World, ops: &str, count: usize) -> Result<()> {
     anyhow::bail!("the pods did not follow to {ops}")
 }
 
-/// Commits in 60 s in which nobody does anything, leases and node heartbeats aside.
-pub async fn steady() -> Result<Vec<Figure>> {
-    const ASIDE: [&str; 2] = ["leases.coordination.k8s.io", "nodes/status"];
-    let world = World::with_servers(500).await?;
-    // The events of the start go out slowly, so that they do not crowd out other writes. What is steady begins after the
-    // last of them; where that never comes, the figure says so.
+/// Writes that go on when nothing happens.
+const ASIDE: [&str; 2] = ["leases.coordination.k8s.io", "nodes/status"];
+
+/// Waits until nothing is written any more. The events of the start go out slowly, so that they do not crowd out other writes;
+/// where that never ends, the figure says so.
+async fn at_rest(world: &World) {
     for _ in 0..60 {
         let before = world.sandbox.writes();
         tokio::time::sleep(Duration::from_secs(5)).await;
@@ -162,6 +163,12 @@ pub async fn steady() -> Result<Vec<Figure>> {
             break;
         }
     }
+}
+
+/// Commits in 60 s in which nobody does anything, leases and node heartbeats aside.
+pub async fn steady() -> Result<Vec<Figure>> {
+    let world = World::with_servers(500).await?;
+    at_rest(&world).await;
     let before = world.sandbox.writes();
     tokio::time::sleep(Duration::from_secs(60)).await;
     let written = world.sandbox.writes().since(&before);
