@@ -67,13 +67,17 @@ pub struct Options {
     pub pretty: bool,
 }
 
+/// The names and values of a query, decoded.
+pub fn pairs(uri: &Uri) -> Result<Vec<(String, String)>> {
+    let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(uri);
+    pairs.map(|pairs| pairs.0).map_err(|e| ApiError::bad_request(format!("malformed query: {e}")))
+}
+
 impl Options {
     /// Reads the query of a URL. Unknown names are ignored, as Kubernetes does.
     pub fn parse(uri: &Uri) -> Result<Self> {
-        let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(uri)
-            .map_err(|e| ApiError::bad_request(format!("malformed query: {e}")))?;
         let mut options = Self::default();
-        for (name, value) in pairs.0 {
+        for (name, value) in pairs(uri)? {
             options.set(&name, value)?;
         }
         Ok(options)

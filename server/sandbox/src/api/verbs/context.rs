@@ -5,7 +5,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use http::header::USER_AGENT;
 use http::request::Parts;
-use http::{HeaderMap, Response, StatusCode};
+use http::{HeaderMap, Response, StatusCode, Uri};
 use serde_json::Value;
 
 use crate::api::Server;
@@ -30,8 +30,8 @@ pub struct Context<'a> {
     pub headers: &'a HeaderMap,
     pub form: Form,
     pub verb: &'static str,
-    /// The query string as it came.
-    pub query: &'a str,
+    /// The URL, for options of a single subresource.
+    pub uri: &'a Uri,
     /// Who asks, in its own words.
     pub user_agent: &'a str,
     /// Who is written into managedFields.
@@ -65,7 +65,7 @@ impl<'a> Context<'a> {
             headers: &parts.headers,
             form,
             verb,
-            query: parts.uri.query().unwrap_or_default(),
+            uri: &parts.uri,
             user_agent: agent,
             manager,
             warnings: Mutex::default(),
@@ -76,6 +76,7 @@ impl<'a> Context<'a> {
     /// A request of the server's own.
     pub fn own(server: &'a Server, resource: Arc<Resource>, target: Target, verb: &'static str) -> Self {
         static NONE: LazyLock<HeaderMap> = LazyLock::new(HeaderMap::new);
+        static NOWHERE: LazyLock<Uri> = LazyLock::new(Uri::default);
         let (options, manager) = (Options::default(), "kube-apiserver".to_owned());
         Self {
             server,
@@ -85,7 +86,7 @@ impl<'a> Context<'a> {
             headers: &NONE,
             form: Form::Plain,
             verb,
-            query: "",
+            uri: &NOWHERE,
             user_agent: "",
             manager,
             warnings: Mutex::default(),

@@ -6,14 +6,14 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::Bytes;
 use futures::stream;
-use http::{Response, StatusCode};
+use http::{Response, StatusCode, Uri};
 use jiff::{SignedDuration, Timestamp};
 
 use super::context::Context;
 use crate::api::Server;
 use crate::api::error::{ApiError, FieldError, Named, Result};
-use crate::api::http::answer;
 use crate::api::http::compress::Endless;
+use crate::api::http::{answer, query};
 use crate::api::logs::{ContainerLog, LogLine, NoLog};
 use crate::api::store::{Key, Shelf};
 
@@ -35,10 +35,9 @@ struct LogOptions {
 
 impl LogOptions {
     /// Reads the query of a request about the pod of this name.
-    fn parse(query: &str, pod: &str) -> Result<Self> {
-        let pairs: Vec<(String, String)> = serde_urlencoded(query)?;
+    fn parse(uri: &Uri, pod: &str) -> Result<Self> {
         let mut options = Self::default();
-        for (name, value) in pairs {
+        for (name, value) in query::pairs(uri)? {
             let truth = || value.is_empty() || !matches!(value.as_str(), "false" | "0");
             match name.as_str() {
                 "container" => options.container = Some(value).filter(|name| !name.is_empty()),
@@ -79,13 +78,6 @@ impl LogOptions {
     }
 }
 
-fn serde_urlencoded(query: &str) -> Result<Vec<(String, String)>> {
-    let uri = http::Uri::builder().path_and_query(format!("/?{query}")).build();
-    let uri = uri.map_err(|error| ApiError::bad_request(format!("malformed query: {error}")))?;
-    let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&uri);
-    pairs.map(|pairs| pairs.0).map_err(|error| ApiError::bad_request(format!("malformed query: {error}")))
-}
-
 fn whole(text: &str, name: &str, pod: &str, least: i64) -> Result<i64> {
     let number = text
         .parse::<i64>()
@@ -108,7 +100,7 @@ fn invalid(pod: &str, error: &FieldError) -> ApiError {
 
 /// GET of the log.
 pub fn log(context: &Context<'_>) -> Result<Response<Body>> {
-    let options = LogOptions::parse(context.query, context.name())?;
+    let options = LogOptions::parse(context.uri, context.name())?;
     let stored = context.stored(&context.key())?;
     let Some(source) = context.server.log_source() else {
         let message = "the sandbox has no pods/log: nobody here plays kubelets that could tell";
@@ -130,8 +122,7 @@ pub fn log(context: &Context<'_>) -> Result<Response<Body>> {
     let mut first = options.write(&lines);
     if let Some(limit) = options.limit_bytes {
         // Cut where the byte is, as the real one does; a letter that it cuts through goes.
-        let end = (0..=limit.min(first.len())).rev().find(|end| first.is_char_boundary(*end)).unwrap_or(0);
-        first.truncate(end);
+        first.truncate(first.floor_char_boundary(limit));
     }
     let left = options.limit_bytes.map(|limit| limit - first.len());
     if !options.follow || options.previous || left == Some(0) {
@@ -197,8 +188,7 @@ impl Reader {
             if !lines.is_empty() {
                 let mut text = self.options.write(&lines);
                 if let Some(left) = &mut self.left {
-                    let end = (0..=(*left).min(text.len())).rev().find(|end| text.is_char_boundary(*end));
-                    text.truncate(end.unwrap_or(0));
+                    text.truncate(text.floor_char_boundary(*left));
                     *left -= text.len();
                 }
                 return Some(text);
@@ -238,7 +228,8 @@ mod tests {
 
     #[test]
     fn options_are_read_and_nonsense_is_refused() {
-        let options = LogOptions::parse("container=game&follow=true&tailLines=5&timestamps=1", "p").unwrap();
+        let parse = |query: &str| LogOptions::parse(&format!("/?{query}").parse().unwrap(), "p");
+        let options = parse("container=game&follow=true&tailLines=5&timestamps=1").unwrap();
         assert_eq!(
             options,
             LogOptions {
@@ -256,7 +247,7 @@ mod tests {
             ("sinceTime=yesterday", 400),
             ("sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z", 422),
         ] {
-            assert_eq!(LogOptions::parse(query, "p").unwrap_err().code, code, "{query}");
+            assert_eq!(parse(query).unwrap_err().code, code, "{query}");
         }
     }
 }
