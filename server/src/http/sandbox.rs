@@ -125,9 +125,9 @@ fn check(order: &TroubleOrder) -> Answer<()> {
 async fn end(State(state): State<AppState>, _caller: Caller) -> Answer<Json<Trouble>> {
     let server = server(&state)?;
     server.faults().clear();
-    for found in troubled(server) {
-        let order = wishes(&found).into_keys().map(|key| (key, None)).collect();
-        wish(server, text(&found, "namespace"), text(&found, "name"), order).await?;
+    for pod in troubled(server) {
+        let order = pod.trouble.into_keys().map(|key| (key, None)).collect();
+        wish(server, &pod.namespace, &pod.name, order).await?;
     }
     for found in server.holding("nodes", DOWN_ANNOTATION, usize::MAX) {
         let up = Annotations::from([(DOWN_ANNOTATION.to_owned(), None)]);
@@ -157,8 +157,8 @@ async fn pod(
 
 /// Begins or ends trouble of a pod. What is asked for on its GameServer ends there first: it would come back from there.
 async fn wish(server: &Server, namespace: &str, name: &str, order: WishOrder) -> Answer<()> {
-    let ended: Vec<&String> = order.iter().filter(|(_, value)| value.is_none()).map(|(key, _)| key).collect();
-    let synced: Annotations = ended.iter().map(|key| (format!("{SYNCED_PREFIX}{key}"), None)).collect();
+    let ended = order.iter().filter(|(_, value)| value.is_none());
+    let synced: Annotations = ended.map(|(key, _)| (format!("{SYNCED_PREFIX}{key}"), None)).collect();
     if !synced.is_empty() {
         let servers: Api<GameServer> = Api::namespaced(server.spared_client(), namespace);
         match annotate(&servers, name, &synced).await {
@@ -211,11 +211,15 @@ where
 }
 
 /// Pods with trouble.
-fn troubled(server: &Server) -> Vec<Value> {
+fn troubled(server: &Server) -> Vec<TroubledPod> {
     // Both prefixes hold this text.
-    let mut pods = server.holding("pods", ANNOTATION_PREFIX.trim_end_matches('/'), usize::MAX);
-    pods.retain(|pod| !wishes(pod).is_empty());
-    pods
+    let pods = server.holding("pods", ANNOTATION_PREFIX.trim_end_matches('/'), usize::MAX);
+    let told = pods.iter().map(|pod| TroubledPod {
+        namespace: text(pod, "namespace").to_owned(),
+        name: text(pod, "name").to_owned(),
+        trouble: wishes(pod),
+    });
+    told.filter(|pod| !pod.trouble.is_empty()).collect()
 }
 
 /// What goes on now.
@@ -233,7 +237,7 @@ fn trouble(server: &Server) -> Trouble {
         watch_delay_seconds: seconds(going.watch_delay),
         clock_ahead_seconds: server.clock().ahead().as_secs(),
         nodes: server.holding("nodes", "", MOST_NODES).iter().map(seen_node).collect(),
-        pods: pods.iter().map(seen_pod).collect(),
+        pods,
     }
 }
 
@@ -247,17 +251,8 @@ fn seen_node(node: &Value) -> SandboxNode {
     SandboxNode {
         name: text(node, "name").to_owned(),
         ready: conditions.filter(|one| one["type"] == "Ready").any(|one| one["status"] == "True"),
-        down: is_down(node),
+        down: node["metadata"]["annotations"][DOWN_ANNOTATION] == "true",
     }
-}
-
-fn seen_pod(pod: &Value) -> TroubledPod {
-    let (namespace, name) = (text(pod, "namespace").to_owned(), text(pod, "name").to_owned());
-    TroubledPod { namespace, name, trouble: wishes(pod) }
-}
-
-fn is_down(node: &Value) -> bool {
-    node["metadata"]["annotations"][DOWN_ANNOTATION] == "true"
 }
 
 /// The trouble that a pod's annotations ask for, by the names without their prefix.
