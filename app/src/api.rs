@@ -1,5 +1,6 @@
 //! The REST API as the browser calls it. Every write carries the header that a foreign page cannot send.
 
+use crate::json;
 use serde::{Serialize, de::DeserializeOwned};
 use wire::{ApiError, Reason};
 
@@ -10,7 +11,7 @@ fn local_error(code: &str, message: impl Into<String>) -> ApiError {
 
 #[cfg(feature = "hydrate")]
 mod browser {
-    use super::{ApiError, DeserializeOwned, local_error};
+    use super::{ApiError, local_error};
     use crate::json;
     use wasm_bindgen::{JsCast, JsValue};
     use wasm_bindgen_futures::JsFuture;
@@ -58,10 +59,21 @@ mod browser {
             error
         }))
     }
+}
 
-    pub fn parse<T: DeserializeOwned>(body: &str) -> Result<T, ApiError> {
-        json::read(body).map_err(|error| local_error("answer", error.to_string()))
+/// Event handlers are compiled into the server too, where nothing ever calls them.
+#[cfg(not(feature = "hydrate"))]
+mod browser {
+    use super::{ApiError, local_error};
+
+    #[allow(clippy::unused_async, reason = "as in a browser")]
+    pub async fn send(_method: &str, _url: &str, _body: Option<String>) -> Result<String, ApiError> {
+        Err(local_error("network", "not in a browser"))
     }
+}
+
+fn parse<T: DeserializeOwned>(body: &str) -> Result<T, ApiError> {
+    json::read(body).map_err(|error| local_error("answer", error.to_string()))
 }
 
 #[cfg(feature = "hydrate")]
@@ -71,16 +83,14 @@ pub use browser::fetch;
 ///
 /// # Errors
 /// The server's error, or code `network`, `http`, `answer` when it is none of ours.
-#[cfg(feature = "hydrate")]
 pub async fn get<T: DeserializeOwned>(url: &str) -> Result<T, ApiError> {
-    browser::parse(&browser::send("GET", url, None).await?)
+    parse(&browser::send("GET", url, None).await?)
 }
 
 /// GET of a relative URL as text.
 ///
 /// # Errors
 /// As [`get`].
-#[cfg(feature = "hydrate")]
 pub async fn get_text(url: &str) -> Result<String, ApiError> {
     browser::send("GET", url, None).await
 }
@@ -89,17 +99,15 @@ pub async fn get_text(url: &str) -> Result<String, ApiError> {
 ///
 /// # Errors
 /// As [`get`].
-#[cfg(feature = "hydrate")]
 pub async fn post<T: DeserializeOwned>(url: &str, body: &impl Serialize) -> Result<T, ApiError> {
     let body = serde_json::to_string(body).map_err(|error| local_error("answer", error.to_string()))?;
-    browser::parse(&browser::send("POST", url, Some(body)).await?)
+    parse(&browser::send("POST", url, Some(body)).await?)
 }
 
 /// POST of JSON to a relative URL whose answer is only that it was done.
 ///
 /// # Errors
 /// As [`get`].
-#[cfg(feature = "hydrate")]
 pub async fn post_done(url: &str, body: &impl Serialize) -> Result<(), ApiError> {
     let body = serde_json::to_string(body).map_err(|error| local_error("answer", error.to_string()))?;
     browser::send("POST", url, Some(body)).await.map(|_| ())
@@ -109,59 +117,6 @@ pub async fn post_done(url: &str, body: &impl Serialize) -> Result<(), ApiError>
 ///
 /// # Errors
 /// As [`get`].
-#[cfg(feature = "hydrate")]
 pub async fn delete<T: DeserializeOwned>(url: &str) -> Result<T, ApiError> {
-    browser::parse(&browser::send("DELETE", url, Some(String::new())).await?)
-}
-
-// Event handlers are compiled into the server too, where nothing ever calls them.
-
-/// In the server: never called.
-///
-/// # Errors
-/// Always.
-#[cfg(not(feature = "hydrate"))]
-#[allow(clippy::unused_async)]
-pub async fn post_done(_url: &str, _body: &impl Serialize) -> Result<(), ApiError> {
-    Err(local_error("network", "not in a browser"))
-}
-
-/// In the server: never called.
-///
-/// # Errors
-/// Always.
-#[cfg(not(feature = "hydrate"))]
-#[allow(clippy::unused_async)]
-pub async fn get<T: DeserializeOwned>(_url: &str) -> Result<T, ApiError> {
-    Err(local_error("network", "not in a browser"))
-}
-
-/// In the server: never called.
-///
-/// # Errors
-/// Always.
-#[cfg(not(feature = "hydrate"))]
-#[allow(clippy::unused_async)]
-pub async fn delete<T: DeserializeOwned>(_url: &str) -> Result<T, ApiError> {
-    Err(local_error("network", "not in a browser"))
-}
-
-/// In the server: never called.
-///
-/// # Errors
-/// Always.
-#[cfg(not(feature = "hydrate"))]
-#[allow(clippy::unused_async)]
-pub async fn get_text(_url: &str) -> Result<String, ApiError> {
-    Err(local_error("network", "not in a browser"))
-}
-
-/// In the server: never called.
-///
-/// # Errors
-/// Always.
-#[cfg(not(feature = "hydrate"))]
-#[allow(clippy::unused_async)]
-pub async fn post<T: DeserializeOwned>(_url: &str, _body: &impl Serialize) -> Result<T, ApiError> {
-    Err(local_error("network", "not in a browser"))
+    parse(&browser::send("DELETE", url, Some(String::new())).await?)
 }
