@@ -14,6 +14,7 @@ mod found;
 mod goal;
 #[path = "simulation/judge/mod.rs"]
 mod judge;
+mod plain_set;
 #[path = "simulation/scenario.rs"]
 mod scenario;
 

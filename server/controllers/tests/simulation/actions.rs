@@ -2,7 +2,7 @@
 //! action still means something when an earlier one is left out.
 
 use crate::facts::{self, NAMESPACE, PODS, SERVERS, SETS, label, text};
-use crate::scenario::set_object;
+use crate::plain_set::set_object;
 use sandbox::sim::{Call, Random, history::History};
 use serde_json::{Value, json};
 use std::fmt;

@@ -4,6 +4,7 @@ use crate::{
     actions::Action,
     facts::{NAMESPACE, PODS, SERVERS, SETS},
     goal, judge,
+    plain_set::set_object,
 };
 use controllers::{
     cache::{Caches, Namespaces},
@@ -55,22 +56,6 @@ impl Setup {
         }
         Self { processes: if random.chance(50) { 2 } else { 1 }, spec }
     }
-}
-
-/// The set `g`; `spec` is merged over a plain one.
-pub fn set_object(spec: Value) -> Value {
-    let mut set = json!({
-        "apiVersion": "game.kruise.io/v1alpha1", "kind": "GameServerSet", "metadata": { "name": "g" },
-        "spec": {
-            "replicas": 3,
-            "gameServerTemplate": {
-                "metadata": { "labels": { "app": "x" } },
-                "spec": { "containers": [{ "name": "main", "image": "game:1" }], "terminationGracePeriodSeconds": 5 },
-            },
-        },
-    });
-    json_patch::merge(&mut set["spec"], &spec);
-    set
 }
 
 impl Scenario for Sets {

@@ -2,6 +2,9 @@
 //! started and killed like processes, each with caches of its own.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+#[path = "../plain_set/mod.rs"]
+mod plain_set;
+
 use controllers::{
     cache::{Caches, Namespaces},
     clock::Clock,
@@ -16,6 +19,7 @@ use kube::{
     Api, Client, ResourceExt,
     api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
 };
+use plain_set::set_object;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
 use tokio::task::JoinHandle;
@@ -116,18 +120,7 @@ impl World {
 
     /// Creates the set `g`; `spec` is merged over a plain one.
     pub async fn create_set(&self, spec: Value) {
-        let mut set = json!({
-            "apiVersion": "game.kruise.io/v1alpha1", "kind": "GameServerSet", "metadata": { "name": "g" },
-            "spec": {
-                "replicas": 3,
-                "gameServerTemplate": {
-                    "metadata": { "labels": { "app": "x" } },
-                    "spec": { "containers": [{ "name": "main", "image": "game:1" }], "terminationGracePeriodSeconds": 5 },
-                },
-            },
-        });
-        json_patch::merge(&mut set["spec"], &spec);
-        let set: GameServerSet = serde_json::from_value(set).unwrap();
+        let set: GameServerSet = serde_json::from_value(set_object(spec)).unwrap();
         self.sets().create(&PostParams::default(), &set).await.unwrap();
     }
 
